@@ -1,0 +1,49 @@
+# Every job by name. `make demo` and `make test` need only Python 3.11+, make and a C compiler.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: demo test lint types unit bench clean
+
+demo: $(VENV)/.installed
+	$(BIN)/python examples/demo.py
+
+test: lint unit
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/pyrefly check
+	$(BIN)/lint-imports
+	$(BIN)/codespell
+
+unit: $(VENV)/.dev
+	$(BIN)/pytest --numprocesses=auto
+
+bench: $(VENV)/.bench
+	$(BIN)/python benchmarks/engine.py
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A new pip, because dependency groups need it; then what the job needs, at tested versions.
+$(VENV)/.pip: constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --constraint constraints.txt --upgrade pip
+	touch $@
+
+$(VENV)/.installed: $(VENV)/.pip pyproject.toml
+	$(PIP) install --constraint constraints.txt --editable .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.installed
+	$(PIP) install --constraint constraints.txt --group dev
+	touch $@
+
+$(VENV)/.bench: $(VENV)/.installed
+	$(PIP) install --constraint constraints.txt --group bench
+	touch $@

@@ -1,0 +1,87 @@
+"""Every way the library complains, and the one sentence form it uses.
+
+* ``ValueError``                   an argument breaks its rule (see :func:`require`)
+* ``JointdistError``
+
+  - ``NotPositiveDefiniteError``   a kernel is not positive semidefinite
+
+* ``ToleranceWarning``             a result is returned, but less exact than asked for
+"""
+
+import math
+
+import numpy as np
+
+__all__ = [
+    "JointdistError",
+    "NotPositiveDefiniteError",
+    "ToleranceWarning",
+    "Words",
+    "is_number",
+    "is_whole",
+    "require",
+]
+
+
+class JointdistError(Exception):
+    """Base class of the errors specific to this library."""
+
+
+class NotPositiveDefiniteError(JointdistError, ValueError):
+    """A kernel produced a matrix that is not positive semidefinite."""
+
+
+class ToleranceWarning(UserWarning):
+    """A result is returned, but less exact than was asked for."""
+
+
+class Words(str):
+    """A description of a value, shown without quotation marks in a message."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def require(ok: object, where: str, name: str, rule: str, value: object) -> None:
+    """Raise ``ValueError`` unless ``ok``: where, which argument, the rule, the value.
+
+    Parameters
+    ----------
+    ok : object
+        Whether the rule holds, by its truth value.
+    where : str
+        The function or class the user called.
+    name : str
+        The argument that breaks the rule.
+    rule : str
+        What must hold, completing the sentence "must be ...".
+    value : object
+        What was given instead, shown by its ``repr``; :class:`Words` are shown as
+        they are.
+
+    Examples
+    --------
+    >>> from jointdist.errors import require
+    >>> require(False, "Gaussian", "scale", "positive", -1.0)
+    Traceback (most recent call last):
+    ValueError: Gaussian: `scale` must be positive. Got -1.0.
+    """
+    if not ok:
+        msg = f"{where}: `{name}` must be {rule}. Got {value!r}."
+        raise ValueError(msg)
+
+
+def is_whole(value: object, *, least: int) -> bool:
+    """Tell whether ``value`` is an integer of at least ``least``; True is none."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        return False
+    return bool(value >= least)
+
+
+def is_number(value: object, *, least: float, below: float = math.inf) -> bool:
+    """Tell whether ``value`` is a number of at least ``least`` and below a limit."""
+    if not isinstance(value, int | float | np.integer | np.floating):
+        return False
+    return bool(least <= value < below)

@@ -1,0 +1,102 @@
+"""Map a task over row blocks, and reduce what comes back.
+
+This is the one place that decides where blocks are worked on. A task gets the number
+of its first row and one block of each table, and returns something small; results
+arrive in the order of the rows, so that sums do not depend on the number of threads.
+"""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import reduce
+from itertools import islice
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from jointdist.errors import is_whole, require
+from jointdist.rows import Rows
+
+__all__ = ["Executor", "Task", "executor_for"]
+
+T = TypeVar("T")
+Task: TypeAlias = Callable[..., T]  # (first row, one block of each table) -> T
+
+
+@dataclass(frozen=True, slots=True)
+class Executor:
+    """Row blocks on a pool of threads, one BLAS thread each.
+
+    Parameters
+    ----------
+    workers : int, optional
+        The number of threads; by default as many as BLAS may use at the time, so that
+        ``threadpool_limits`` and environment variables rule here too.
+    block_rows : int, default=2048
+        The number of rows of a block.
+    """
+
+    workers: int | None = None
+    block_rows: int = 2048
+
+    def __post_init__(self) -> None:
+        whole = self.workers is None or is_whole(self.workers, least=1)
+        rule = "an integer of at least 1"
+        require(whole, "Executor", "workers", f"{rule}, or None", self.workers)
+        whole = is_whole(self.block_rows, least=1)
+        require(whole, "Executor", "block_rows", rule, self.block_rows)
+
+    def map(self, task: Task[T], *tables: Rows) -> Iterator[T]:
+        """Yield the results of ``task`` over the row blocks, in the order of the rows.
+
+        All tables have the same number of rows.
+        """
+        n = tables[0].n
+
+        def work(start: int) -> T:
+            stop = min(start + self.block_rows, n)
+            return task(start, *(table.read(start, stop) for table in tables))
+
+        if n <= self.block_rows:
+            yield work(0)
+            return
+        blas = ThreadpoolController()
+        workers = self.workers or _blas_threads(blas)
+        starts = iter(range(0, n, self.block_rows))
+        with blas.limit(limits=1), ThreadPoolExecutor(workers) as pool:
+            ahead: deque[Future[T]] = deque()
+            try:
+                for start in islice(starts, 2 * workers):
+                    ahead.append(pool.submit(work, start))
+                while ahead:
+                    result = ahead.popleft().result()
+                    for start in islice(starts, 1):
+                        ahead.append(pool.submit(work, start))
+                    yield result
+            finally:
+                for future in ahead:
+                    future.cancel()
+
+    def reduce(self, combine: Callable[[T, T], T], task: Task[T], *tables: Rows) -> T:
+        """Return the results of ``task`` over the row blocks, combined pair by pair."""
+        return reduce(combine, self.map(task, *tables))
+
+
+def executor_for(rows: Rows) -> Executor:
+    """Return the executor for a table: threads in host memory, large blocks elsewhere."""
+    if isinstance(rows.source, np.ndarray):
+        return Executor()
+    return Executor(workers=1, block_rows=1 << 17)
+
+
+def _blas_threads(blas: ThreadpoolController) -> int:
+    """Return how many threads BLAS would use, at most the cores of this process."""
+    try:
+        cores = len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every platform
+        cores = os.cpu_count() or 1
+    allowed = [lib["num_threads"] for lib in blas.info() if lib["user_api"] == "blas"]
+    return min([cores, *map(int, allowed)])

@@ -1,0 +1,109 @@
+r"""Features whose inner product is the low-rank kernel (paper, section 4.1).
+
+With landmarks :math:`P` and the triangular core :math:`C`, :math:`C C^\top = k(P, P)`,
+the features of a point solve :math:`C \phi(z) = k(P, z)`. On the training rows they
+are the rows of the factor :math:`L = K B`, Eq. `Bprop1`.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg.lapack import dtrtri
+
+from jointdist._array import Array, array_namespace, device, like, to_numpy
+from jointdist.kernels import Kernel
+
+__all__ = ["FeatureMap"]
+
+_WIDTH = 64  # of a diagonal block in the forward substitution
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureMap:
+    r"""The map :math:`z \mapsto \phi(z) = C^{-1} k(P, z)`.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        The kernel :math:`k`.
+    landmarks : Array of shape (m, d)
+        The pivot rows :math:`P`, in the order of choice.
+    core : Array of shape (m, m)
+        The lower-triangular Cholesky factor :math:`C` of :math:`k(P, P)`.
+    """
+
+    kernel: Kernel
+    landmarks: Array
+    core: Array
+
+    @property
+    def rank(self) -> int:
+        """The number of features :math:`m`."""
+        return int(self.core.shape[0])
+
+    @cached_property
+    def key(self) -> str:
+        """A fingerprint: maps with the same key have the same features."""
+        parts = (self.landmarks, self.core)
+        data = b"".join(np.ascontiguousarray(to_numpy(a)).tobytes() for a in parts)
+        return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+    @cached_property
+    def inverse_core(self) -> Array:
+        r""":math:`C^{-1}`; its transpose is :math:`B` at the pivots, Eq. `Bprop2`."""
+        xp = array_namespace(self.core)
+        identity = xp.eye(self.rank, dtype=self.core.dtype, device=device(self.core))
+        return xp.tril(self.solve(identity))
+
+    @cached_property
+    def amplification(self) -> float:
+        r"""How much :math:`C^{-1}` may enlarge rounding: :math:`|C^{-1}|_2^2`."""
+        if self.rank == 0:
+            return 1.0
+        values = np.linalg.svd(to_numpy(self.core), compute_uv=False)
+        return float(values[-1] ** -2.0)
+
+    def prefix(self, rank: int) -> "FeatureMap":
+        """Return the map to the first ``rank`` features; features are nested."""
+        if rank == self.rank:
+            return self
+        core = self.core[:rank, :rank]
+        return FeatureMap(self.kernel, self.landmarks[:rank, :], core)
+
+    def columns(self, Z: Array) -> Array:
+        """Return the kernel columns :math:`k(P, z)`, of shape ``(m, n)``."""
+        if self.rank == 0:
+            return array_namespace(Z).empty(
+                (0, Z.shape[0]), dtype=Z.dtype, device=device(Z)
+            )
+        return self.kernel(self.landmarks, Z)
+
+    def solve(self, columns: Array) -> Array:
+        """Return :math:`C^{-1}` times ``columns``, by forward substitution in blocks."""
+        xp = array_namespace(columns)
+        solved = xp.empty_like(columns)
+        for a, b, left, inverse in self._blocks:
+            rest = columns[a:b, :]
+            if a > 0:
+                rest = rest - left @ solved[:a, :]
+            solved[a:b, :] = inverse @ rest
+        return solved
+
+    def features(self, Z: Array) -> Array:
+        r"""Return :math:`\phi(z_i)` as rows, of shape ``(n, m)``."""
+        return self.solve(self.columns(Z)).T
+
+    @cached_property
+    def _blocks(self) -> list[tuple[int, int, Array, Array]]:
+        """Per block of rows of the core: its edges, what is left of it, its inverse."""
+        C, edges = self.core, range(0, self.rank, _WIDTH)
+        ends = [(a, min(a + _WIDTH, self.rank)) for a in edges]
+        return [(a, b, C[a:b, :a], _inverse(C[a:b, a:b])) for a, b in ends]
+
+
+def _inverse(C: Array) -> Array:
+    """Return the inverse of a small lower-triangular matrix."""
+    inverse, _ = dtrtri(to_numpy(C), lower=1)
+    return like(np.tril(inverse), C)

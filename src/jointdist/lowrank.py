@@ -1,0 +1,324 @@
+r"""Low-rank factors of kernel matrices (paper, section 4.1).
+
+:math:`K \approx L L^\top`, where :math:`L` is not stored unless it is asked for: the
+pivots, the core :math:`C = L[pivots]` and the exact trace error say all.
+"""
+
+import math
+import warnings
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jointdist._array import Array, array_namespace, device, like, to_numpy
+from jointdist.errors import ToleranceWarning, Words, is_number, is_whole, require
+from jointdist.executor import Executor, executor_for
+from jointdist.features import FeatureMap
+from jointdist.kernels import Kernel
+from jointdist.pivots import (
+    SUBSAMPLE,
+    Goal,
+    Pivots,
+    Search,
+    column_norms,
+    in_rounds,
+    largest_residual,
+    on_subsample,
+    one_by_one,
+)
+from jointdist.rows import Rows, as_rows, as_weights
+
+__all__ = [
+    "LowRank",
+    "Pivoting",
+    "Seed",
+    "check_kernel",
+    "checked_goal",
+    "choose_pivots",
+    "generator",
+    "pivoted_cholesky",
+    "warn_if_short",
+]
+
+Pivoting: TypeAlias = Literal["auto", "rp", "greedy", "random", "column"]
+Seed: TypeAlias = int | np.random.Generator | np.random.RandomState | None
+
+_MOST = 4096  # pivots, when no `max_rank` is given
+
+
+@dataclass(frozen=True, eq=False)
+class LowRank:
+    r"""A kernel matrix written as :math:`K \approx L L^\top`.
+
+    Attributes
+    ----------
+    map : FeatureMap
+        The features of new points; carries `kernel`, `landmarks` and `core`.
+    pivots : array of shape (m,)
+        The numbers of the pivot rows, in the order of choice.
+    trace : float
+        The trace of :math:`K`.
+    error : float
+        What is left, :math:`\operatorname{trace}(K - L L^\top)`, over all rows.
+    rows : Rows
+        The rows that were factored.
+    """
+
+    map: FeatureMap = field(repr=False)
+    pivots: NDArray[np.intp]
+    trace: float
+    error: float
+    rows: Rows = field(repr=False)
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel that was factored."""
+        return self.map.kernel
+
+    @property
+    def landmarks(self) -> Array:
+        """The pivot rows, of shape ``(m, d)``."""
+        return self.map.landmarks
+
+    @property
+    def core(self) -> Array:
+        """The rows of the factor at the pivots, lower triangular, ``(m, m)``."""
+        return self.map.core
+
+    @property
+    def rank(self) -> int:
+        """The number of pivots :math:`m`."""
+        return self.map.rank
+
+    @property
+    def relative_error(self) -> float:
+        """The error as a share of the trace of the kernel matrix."""
+        return self.error / self.trace if self.trace > 0 else 0.0
+
+    @cached_property
+    def factor(self) -> Array:
+        """The factor :math:`L`, of shape ``(n, m)``; computed when first asked for."""
+        L = self._features(self.rows)
+        for i, pivot in enumerate(self.pivots):
+            L[int(pivot), :] = self.core[i, :]  # by definition, and free of rounding
+        return L
+
+    @property
+    def biorthogonal(self) -> Array:
+        r"""The bi-orthogonal basis :math:`B`, of shape ``(n, m)``.
+
+        It is :math:`C^{-\top}` on the pivot rows and zero elsewhere (Eq. `Bprop3`), and
+        satisfies :math:`B^\top L = I` (Eq. `Bprop2`) and :math:`K B = L` (Eq. `Bprop1`).
+        """
+        B = np.zeros((self.rows.n, self.rank))
+        B[self.pivots] = to_numpy(self.map.inverse_core).T
+        return like(B, self.core)
+
+    def features(self, Z: object) -> Array:
+        r"""Map points to features :math:`\phi(z) = C^{-1} k(P, z)`, as rows.
+
+        On the training rows they are the rows of :attr:`factor`.
+
+        Parameters
+        ----------
+        Z : array of shape (n_points, d)
+            The points.
+
+        Returns
+        -------
+        Array of shape (n_points, m)
+            The features.
+        """
+        rows = as_rows(Z, where="LowRank.features", name="Z")
+        d = self.rows.d
+        require(rows.d == d, "LowRank.features", "Z", f"a table of {d} columns", rows.d)
+        return self._features(rows)
+
+    def _features(self, rows: Rows) -> Array:
+        xp = array_namespace(self.core)
+        shape = (rows.n, self.rank)
+        out = xp.empty(shape, dtype=self.core.dtype, device=device(self.core))
+
+        def block(start: int, x: Array) -> None:
+            out[start : start + x.shape[0], :] = self.map.features(x)
+
+        for _ in executor_for(rows).map(block, rows):
+            pass
+        return out
+
+
+def pivoted_cholesky(
+    kernel: Kernel,
+    X: object,
+    *,
+    tol: float = 1e-3,
+    max_rank: int | None = None,
+    pivoting: Pivoting = "auto",
+    relative: bool = True,
+    sample_weight: object = None,
+    random_state: Seed = None,
+    executor: Executor | None = None,
+) -> LowRank:
+    r"""Factor a kernel matrix, without ever forming it (Algorithm `algo:bioChol`).
+
+    Pivot rows are chosen until the trace of the remainder is small (Eq. `Bprop0`),
+
+    .. math:: \operatorname{trace}(K - L L^\top) \le \varepsilon
+        \operatorname{trace}(K),
+
+    and the result satisfies Theorem `thmChol` whatever the rule of choice.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A positive semidefinite kernel.
+    X : array, memory map or DataFrame of shape (n, d)
+        The data points; read in row blocks.
+    tol : float, default=1e-3
+        The tolerance :math:`\varepsilon` of the trace error. Zero means to go on until
+        only rounding is left.
+    max_rank : int, optional
+        Stop at this rank even if ``tol`` has not been reached, with a warning. By
+        default 4,096, a limit of reason.
+    pivoting : {"auto", "rp", "greedy", "random", "column"}, default="auto"
+        How pivots are chosen.
+
+        * ``"auto"``: as ``"rp"``; for large n on a random subsample first, then
+          verified on every row, with further pivots until the tolerance holds.
+        * ``"rp"``: at random, in proportion to the residual diagonal. Needs far fewer
+          pivots than ``"greedy"`` for the same error on most data.
+        * ``"greedy"``: the largest residual, as in the paper, to the letter. Deterministic;
+          stores the n × m factor.
+        * ``"random"``: all rows alike, the Nyström approximation.
+        * ``"column"``: the largest column norm of the Schur complement. Costs
+          :math:`O(n^2 m)` a pivot, for small n.
+    relative : bool, default=True
+        Whether ``tol`` is a share of the trace of :math:`K`, or the error itself.
+    sample_weight : array of shape (n,), optional
+        Weights of the rows in the trace: a row of weight two counts as two rows.
+    random_state : int, Generator, RandomState, optional
+        The seed of ``"auto"``, ``"rp"`` and ``"random"``.
+    executor : Executor, optional
+        How row blocks are worked on.
+
+    Returns
+    -------
+    LowRank
+        Pivots, core and the exact trace error over all rows.
+
+    Warns
+    -----
+    ToleranceWarning
+        If ``max_rank`` was reached before ``tol``.
+
+    References
+    ----------
+    .. [1] Harbrecht, Peters, Schneider (2012). "On the low-rank approximation by the
+       pivoted Cholesky decomposition", Applied Numerical Mathematics 62.
+    .. [2] Chen, Epperly, Tropp, Webber (2025). "Randomly pivoted Cholesky",
+       Communications on Pure and Applied Mathematics 78.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jointdist import kernels, pivoted_cholesky
+    >>> X = np.random.default_rng(0).normal(size=(1000, 2))
+    >>> low = pivoted_cholesky(kernels.Gaussian(2.0), X, tol=1e-2, random_state=0)
+    >>> low.relative_error <= 1e-2
+    True
+    >>> low.factor.shape == (1000, low.rank)
+    True
+    """
+    where = "pivoted_cholesky"
+    rows = as_rows(X, where=where, name="X")
+    weights = as_weights(sample_weight, rows)
+    check_kernel(kernel, rows, where, "kernel")
+    goal = checked_goal(where, rows, tol, max_rank, pivoting, relative=relative)
+    rng, executor = generator(where, random_state), executor or executor_for(rows)
+    search = Search(kernel, rows, weights, goal, rng, executor)
+    found = choose_pivots(search, pivoting)
+    warn_if_short(where, "X", search, found)
+    return LowRank(found.map, found.rows, found.trace, found.error, rows)
+
+
+def choose_pivots(search: Search, pivoting: Pivoting) -> Pivots:
+    """Choose pivots by the rule ``pivoting``; the error returned is that of all rows."""
+    if pivoting == "greedy":
+        return one_by_one(search, largest_residual)
+    if pivoting == "column":
+        return one_by_one(search, column_norms)
+    large = pivoting == "auto" and search.rows.n > 2 * SUBSAMPLE
+    start = on_subsample(search) if large else None
+    return in_rounds(search, uniform=pivoting == "random", start=start)
+
+
+def check_kernel(kernel: object, rows: Rows, where: str, name: str) -> None:
+    """Raise unless ``kernel`` has the two methods and they return what they should."""
+    rule = "a kernel: an object with `__call__(X, Z)` and `diagonal(X)`"
+    if not isinstance(kernel, Kernel) or isinstance(kernel, type):
+        require(ok=False, where=where, name=name, rule=rule, value=kernel)
+        return
+    X = rows.read(0, min(rows.n, 3))
+    n = X.shape[0]
+    matrix, diagonal = kernel(X, X[:1, :]), kernel.diagonal(X)
+    for got, shape, what in ((matrix, (n, 1), "matrix"), (diagonal, (n,), "diagonal")):
+        rule = f"a kernel whose {what} has shape {shape} for {n} rows"
+        seen = Words(f"shape {tuple(got.shape)} from {kernel!r}")
+        require(tuple(got.shape) == shape, where, name, rule, seen)
+    ends = float(matrix[0, 0]), float(diagonal[0])
+    rule = "a kernel whose `diagonal` is the diagonal of its matrix"
+    seen = Words(f"{ends[1]:.6g} against {ends[0]:.6g} from {kernel!r}")
+    same = math.isclose(*ends, rel_tol=1e-6, abs_tol=1e-12)
+    require(same or math.isnan(sum(ends)), where, name, rule, seen)
+
+
+def checked_goal(
+    where: str,
+    rows: Rows,
+    tol: float,
+    max_rank: int | None,
+    pivoting: str,
+    *,
+    relative: bool,
+) -> Goal:
+    """Return the goal of a factorisation, its arguments checked."""
+    rule = "a number in [0, 1) when relative" if relative else "zero or positive, finite"
+    number = is_number(tol, least=0, below=1 if relative else math.inf)
+    require(number, where, "tol", rule, tol)
+    whole = max_rank is None or is_whole(max_rank, least=1)
+    require(whole, where, "max_rank", "an integer of at least 1, or None", max_rank)
+    rules = get_args(Pivoting)
+    require(pivoting in rules, where, "pivoting", f"one of {rules}", pivoting)
+    return Goal(float(tol), relative, min(int(max_rank or _MOST), rows.n))
+
+
+def warn_if_short(where: str, name: str, search: Search, found: Pivots) -> None:
+    """Warn if the rank was used up before the tolerance was reached.
+
+    With a tolerance of zero ``max_rank`` is the rank that was asked for.
+    """
+    goal = search.goal
+    used_up = found.map.rank >= goal.max_rank and goal.max_rank < search.rows.n
+    if goal.tol > 0 and used_up and found.error > goal.budget(found.trace):
+        msg = (
+            f"{where}: `max_rank` = {goal.max_rank} was reached on `{name}` before "
+            f"`tol` = {goal.tol:g}. The trace error reached is {found.error:.3g}, a "
+            f"share of {found.error / found.trace:.3g}. Raise `max_rank` or `tol`, or "
+            f"choose a larger scale."
+        )
+        warnings.warn(msg, ToleranceWarning, stacklevel=3)
+
+
+def generator(where: str, random_state: Seed) -> np.random.Generator:
+    """Return a random generator made from a seed of any of the usual kinds."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31, size=4))
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        rule = "None, an integer from 0, a Generator or a RandomState"
+        require(ok=False, where=where, name="random_state", rule=rule, value=random_state)
+        raise

@@ -1,0 +1,234 @@
+r"""What the sample is reduced to (paper, section 4.2).
+
+With the features :math:`f(z) = (1, \phi_X(x), \phi_Y(y))` of a pair, all that the model
+needs is the one matrix :math:`\sum_i w_i f(z_i) f(z_i)^\top`. Such sums add: a data set
+split over files or machines is summed, not gathered, and rows can be taken out again.
+"""
+
+from dataclasses import dataclass, replace
+from operator import add
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jointdist._array import Array, array_namespace, device, like, symmetric, to_numpy
+from jointdist.errors import Words, require
+from jointdist.executor import Executor, executor_for
+from jointdist.features import FeatureMap
+from jointdist.rows import Rows, as_rows, as_weights
+
+__all__ = ["Moments", "Precision", "collect", "moments"]
+
+Precision: TypeAlias = Literal["float64", "float32"]
+
+_AMPLIFIED_ROUNDING = 1e-10  # the most that is risked for speed, relative to the trace
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moments:
+    r"""Sums over a paired sample; they add and subtract.
+
+    Attributes
+    ----------
+    count : int
+        The number of rows.
+    gram : Array of shape (1 + m_X + m_Y, 1 + m_X + m_Y)
+        The matrix :math:`\sum_i w_i f_i f_i^\top` with :math:`f = (1, \phi_X, \phi_Y)`.
+    trace_x, trace_y : float
+        The traces :math:`\sum_i w_i k(x_i, x_i)` of the two kernel matrices.
+    rank_x, rank_y : int
+        The numbers of features :math:`m_X` and :math:`m_Y`.
+    keys : tuple of str
+        Fingerprints of the feature maps; only like adds to like.
+    """
+
+    count: int
+    gram: Array
+    trace_x: float
+    trace_y: float
+    rank_x: int
+    rank_y: int
+    keys: tuple[str, str]
+
+    @property
+    def weight(self) -> float:
+        """The total weight; the number of rows :math:`n` if there are no weights."""
+        return float(self.gram[0, 0])
+
+    @property
+    def sum_x(self) -> Array:
+        r"""The vector :math:`s_X = L_X^\top 1`, of shape ``(m_X,)``."""
+        return self.gram[0, self._x]
+
+    @property
+    def sum_y(self) -> Array:
+        r"""The vector :math:`s_Y = L_Y^\top 1`, of shape ``(m_Y,)``."""
+        return self.gram[0, self._y]
+
+    @property
+    def gram_x(self) -> Array:
+        r"""The matrix :math:`G_X = L_X^\top L_X`."""
+        return self.gram[self._x, self._x]
+
+    @property
+    def gram_y(self) -> Array:
+        r"""The matrix :math:`G_Y = L_Y^\top L_Y`."""
+        return self.gram[self._y, self._y]
+
+    @property
+    def gram_yx(self) -> Array:
+        r"""The matrix :math:`G_{YX} = L_Y^\top L_X`, of shape ``(m_Y, m_X)``."""
+        return self.gram[self._y, self._x]
+
+    @property
+    def sides(self) -> tuple[tuple[float, NDArray[np.float64]], ...]:
+        """For X and Y, the trace and the sums of squares of the features."""
+        squares = np.diagonal(to_numpy(self.gram))
+        return (self.trace_x, squares[self._x]), (self.trace_y, squares[self._y])
+
+    @property
+    def error_x(self) -> float:
+        r"""The trace error :math:`\operatorname{trace}(K_X - L_X L_X^\top)`."""
+        trace, kept = self.sides[0]
+        return max(trace - float(kept.sum()), 0.0)
+
+    @property
+    def error_y(self) -> float:
+        r"""The trace error :math:`\operatorname{trace}(K_Y - L_Y L_Y^\top)`."""
+        trace, kept = self.sides[1]
+        return max(trace - float(kept.sum()), 0.0)
+
+    def __add__(self, other: "Moments") -> "Moments":
+        return self._combined(other, 1)
+
+    def __sub__(self, other: "Moments") -> "Moments":
+        return self._combined(other, -1)
+
+    def prefix(self, x: FeatureMap, y: FeatureMap) -> "Moments":
+        """Return the moments of the first features only, those of the maps given."""
+        xp = array_namespace(self.gram)
+        rows = np.r_[0, 1 : 1 + x.rank, 1 + self.rank_x : 1 + self.rank_x + y.rank]
+        kept = like(rows.astype(np.int64), self.gram)
+        gram = xp.take(xp.take(self.gram, kept, axis=0), kept, axis=1)
+        keys = (x.key, y.key)
+        return Moments(self.count, gram, self.trace_x, self.trace_y, x.rank, y.rank, keys)
+
+    @property
+    def _x(self) -> slice:
+        return slice(1, 1 + self.rank_x)
+
+    @property
+    def _y(self) -> slice:
+        return slice(1 + self.rank_x, 1 + self.rank_x + self.rank_y)
+
+    def _combined(self, other: "Moments", sign: int) -> "Moments":
+        rule = "moments of the same feature maps"
+        require(self.keys == other.keys, "Moments", "other", rule, Words("others"))
+        return Moments(
+            self.count + sign * other.count,
+            self.gram + sign * other.gram,
+            self.trace_x + sign * other.trace_x,
+            self.trace_y + sign * other.trace_y,
+            self.rank_x,
+            self.rank_y,
+            self.keys,
+        )
+
+
+def moments(
+    map_x: FeatureMap,
+    map_y: FeatureMap,
+    X: object,
+    Y: object,
+    *,
+    sample_weight: object = None,
+    precision: Precision = "float64",
+    executor: Executor | None = None,
+) -> Moments:
+    r"""Collect the moments of paired rows in one pass, in row blocks.
+
+    Costs one kernel row and :math:`(m_X + m_Y)^2` multiplications a row; the memory of
+    a few blocks.
+
+    Parameters
+    ----------
+    map_x, map_y : FeatureMap
+        The features of the two sides.
+    X, Y : array, memory map or DataFrame of shape (n, d)
+        The paired rows; Y may be a vector.
+    sample_weight : array of shape (n,), optional
+        Weights of the rows: a row of weight two counts as two rows.
+    precision : {"float64", "float32"}, default="float64"
+        The precision in which features are multiplied within a block; sums over blocks
+        are always in float64.
+    executor : Executor, optional
+        How row blocks are worked on.
+
+    Returns
+    -------
+    Moments
+        The sums over all rows.
+    """
+    where = "moments"
+    x = as_rows(X, where=where, name="X")
+    y = as_rows(Y, where=where, name="Y", vector=True)
+    require(x.n == y.n, where, "Y", f"as long as `X` ({x.n} rows)", Words(f"{y.n} rows"))
+    for rows, name, width in ((x, "X", map_x), (y, "Y", map_y)):
+        d = int(width.landmarks.shape[1])
+        require(rows.d == d, where, name, f"a table of {d} columns", rows.d)
+    allowed = ("float64", "float32")
+    require(precision in allowed, where, "precision", f"one of {allowed}", precision)
+    weights = as_weights(sample_weight, x)
+    executor = executor or executor_for(x)
+    return collect(map_x, map_y, x, y, weights, precision=precision, executor=executor)
+
+
+def collect(
+    map_x: FeatureMap,
+    map_y: FeatureMap,
+    x: Rows,
+    y: Rows,
+    weights: NDArray[np.float64] | None,
+    *,
+    precision: Precision,
+    executor: Executor,
+) -> Moments:
+    r"""Run the fused pass on checked rows; see :func:`moments`.
+
+    Features are linear in the kernel columns, :math:`\phi = C^{-1} k(P, \cdot)`, so the
+    triangular solve can wait for the sums, where it costs nothing, as long as
+    :math:`C^{-1}` does not enlarge rounding too much. Otherwise each block is solved.
+    """
+    maps = (map_x, map_y)
+    eps = float(np.finfo(precision).eps)
+    late = [eps * side.amplification <= _AMPLIFIED_ROUNDING for side in maps]
+    ranks, keys = (map_x.rank, map_y.rank), (map_x.key, map_y.key)
+
+    def block(start: int, *blocks: Array) -> Moments:
+        xp, n = array_namespace(*blocks), blocks[0].shape[0]
+        dtype = getattr(xp, precision)
+        parts = [xp.ones((1, n), dtype=dtype, device=device(blocks[0]))]
+        traces = []
+        w = None if weights is None else like(weights[start : start + n], blocks[0])
+        for side, wait, z in zip(maps, late, blocks, strict=True):
+            columns = side.columns(z)
+            columns = columns if wait else side.solve(columns)
+            parts.append(xp.astype(columns, dtype, copy=False))
+            diagonal = side.kernel.diagonal(z)
+            traces.append(float(xp.sum(diagonal) if w is None else w @ diagonal))
+        f = xp.concat(parts, axis=0)
+        if w is not None:
+            f = f * xp.astype(xp.sqrt(w), dtype)
+        gram = xp.astype(f @ f.T, xp.float64, copy=False)
+        return Moments(n, gram, traces[0], traces[1], *ranks, keys)
+
+    total: Moments = executor.reduce(add, block, x, y)
+    gram = total.gram
+    for side, edge, wait in zip(maps, (1, 1 + ranks[0]), late, strict=True):
+        if wait:
+            own = slice(edge, edge + side.rank)
+            for _ in range(2):  # on the rows of the Gram matrix, then on its columns
+                gram[own, :] = side.solve(gram[own, :])
+                gram = gram.T
+    return replace(total, gram=symmetric(gram))

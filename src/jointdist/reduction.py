@@ -1,0 +1,150 @@
+"""From n rows to a few small matrices: the pivots of both sides and all moments.
+
+For large tables the pivots are proposed on a subsample, and the one pass that collects
+the moments also verifies them on every row.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jointdist.errors import Words, require
+from jointdist.executor import Executor, executor_for
+from jointdist.kernels import Kernel
+from jointdist.lowrank import (
+    LowRank,
+    Pivoting,
+    Seed,
+    check_kernel,
+    checked_goal,
+    choose_pivots,
+    generator,
+    warn_if_short,
+)
+from jointdist.moments import Moments, Precision, collect
+from jointdist.pivots import SUBSAMPLE, Pivots, Search, in_rounds, on_subsample
+from jointdist.rows import as_rows, as_weights
+
+__all__ = ["Reduction", "reduce_sample"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reduction:
+    """A paired sample reduced to its low-rank factors and their moments.
+
+    Attributes
+    ----------
+    x, y : LowRank
+        The factors of the two kernel matrices.
+    moments : Moments
+        The sums of their features and of all products.
+    """
+
+    x: LowRank
+    y: LowRank
+    moments: Moments
+
+
+def reduce_sample(
+    kernel_x: Kernel,
+    kernel_y: Kernel,
+    X: object,
+    Y: object,
+    *,
+    tol: float = 1e-3,
+    max_rank: int | None = None,
+    pivoting: Pivoting = "auto",
+    relative: bool = True,
+    sample_weight: object = None,
+    precision: Precision = "float64",
+    random_state: Seed = None,
+    executor: Executor | None = None,
+) -> Reduction:
+    """Factor both kernel matrices and collect the moments of their features.
+
+    The same as two calls of :func:`~jointdist.pivoted_cholesky` and one of
+    :func:`~jointdist.moments.moments`, in one pass over all rows where that is enough.
+
+    Parameters
+    ----------
+    kernel_x, kernel_y : Kernel
+        The kernels of the two sides.
+    X, Y : array, memory map or DataFrame of shape (n, d)
+        The paired rows; Y may be a vector.
+    tol, max_rank, pivoting, relative
+        As in :func:`~jointdist.pivoted_cholesky`, for both sides.
+    sample_weight : array of shape (n,), optional
+        Weights of the rows: a row of weight two counts as two rows.
+    precision : {"float64", "float32"}, default="float64"
+        The precision in which features are multiplied within a block.
+    random_state : int, Generator, RandomState, optional
+        The seed.
+    executor : Executor, optional
+        How row blocks are worked on.
+
+    Returns
+    -------
+    Reduction
+        Both factors, with exact trace errors over all rows, and the moments.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jointdist.kernels import Gaussian
+    >>> from jointdist.reduction import reduce_sample
+    >>> X = np.random.default_rng(0).normal(size=(500, 2))
+    >>> small = reduce_sample(Gaussian(2.0), Gaussian(1.0), X, X[:, 0], random_state=0)
+    >>> small.moments.gram_yx.shape == (small.y.rank, small.x.rank)
+    True
+    """
+    where = "reduce_sample"
+    x = as_rows(X, where=where, name="X")
+    y = as_rows(Y, where=where, name="Y", vector=True)
+    require(x.n == y.n, where, "Y", f"as long as `X` ({x.n} rows)", Words(f"{y.n} rows"))
+    check_kernel(kernel_x, x, where, "kernel_x")
+    check_kernel(kernel_y, y, where, "kernel_y")
+    weights = as_weights(sample_weight, x)
+    goal = checked_goal(where, x, tol, max_rank, pivoting, relative=relative)
+    executor = executor or executor_for(x)
+    rng = generator(where, random_state)
+    searches = [
+        Search(kernel, rows, weights, goal, np.random.default_rng(seed), executor)
+        for kernel, rows, seed in zip(
+            (kernel_x, kernel_y), (x, y), rng.integers(2**32, size=(2, 4)), strict=True
+        )
+    ]
+
+    def sums(sides: Sequence[Pivots]) -> Moments:
+        a, b = (side.map for side in sides)
+        return collect(a, b, x, y, weights, precision=precision, executor=executor)
+
+    if pivoting == "auto" and x.n > 2 * SUBSAMPLE:
+        proposed = [on_subsample(search) for search in searches]
+        moments = sums(proposed)
+        found = [
+            _completed(*side)
+            for side in zip(searches, proposed, moments.sides, strict=True)
+        ]
+        grown = any(a.map.rank > b.map.rank for a, b in zip(found, proposed, strict=True))
+        moments = sums(found) if grown else moments.prefix(*(side.map for side in found))
+    else:
+        found = [choose_pivots(search, pivoting) for search in searches]
+        moments = sums(found)
+
+    for name, search, side in zip("XY", searches, found, strict=True):
+        warn_if_short(where, name, search, side)
+    low = [
+        LowRank(f.map, f.rows, f.trace, f.error, s.rows)
+        for s, f in zip(searches, found, strict=True)
+    ]
+    return Reduction(low[0], low[1], moments)
+
+
+def _completed(
+    search: Search, proposed: Pivots, seen: tuple[float, NDArray[np.float64]]
+) -> Pivots:
+    """Drop pivots that all rows together do not need, or add those that are missing."""
+    enough = proposed.shortened(search.goal, *seen)
+    return in_rounds(search, start=proposed) if enough is None else enough

@@ -1,0 +1,83 @@
+"""One computation, every array library, one answer."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from strategies import RULES
+
+from jointdist import kernels as k
+from jointdist import pivoted_cholesky
+from jointdist._array import to_numpy
+from jointdist.basis import double_orthogonal
+from jointdist.executor import Executor
+from jointdist.reduction import reduce_sample
+
+KERNELS = [
+    k.Gaussian((0.5, 1.0)),
+    k.Laplace(2.0),
+    k.Matern(nu=0.5),
+    k.Matern(nu=1.5),
+    k.Matern(nu=2.5),
+    k.Polynomial(2),
+    k.Gaussian().on(0) * k.Delta().on(1) + k.Laplace().on(1),
+]
+
+
+def same_kind(a, reference):
+    return type(a) is type(reference)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_kernels_agree_with_numpy(xp, kernel, rng):
+    X = np.round(rng.normal(size=(20, 2)), 1)
+    found = kernel(xp.asarray(X), xp.asarray(X[:7]))
+    assert same_kind(found, xp.asarray(X))
+    assert_allclose(to_numpy(found), kernel(X, X[:7]), atol=1e-13)
+    assert_allclose(to_numpy(kernel.diagonal(xp.asarray(X))), kernel.diagonal(X))
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_pivoted_cholesky_agrees_with_numpy(xp, rule, rng):
+    X = rng.normal(size=(200, 2))
+    executor = Executor(workers=1, block_rows=64)
+    here, there = (
+        pivoted_cholesky(
+            k.Gaussian(0.5), table, pivoting=rule, random_state=0, executor=executor
+        )
+        for table in (xp.asarray(X), X)
+    )
+    assert here.rank > 64  # more than one block of the forward substitution
+    assert_array_equal(here.pivots, there.pivots)
+    for name in ("factor", "biorthogonal", "core", "landmarks"):
+        assert same_kind(getattr(here, name), xp.asarray(X))
+        assert_allclose(to_numpy(getattr(here, name)), getattr(there, name), atol=1e-7)
+    assert_allclose(to_numpy(here.features(xp.asarray(X[:3]))), there.factor[:3], atol=1e-9)
+
+
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_moments_and_basis_agree_with_numpy(xp, precision, weighted, rng):
+    X, Y = rng.normal(size=(300, 2)), rng.normal(size=(300, 1))
+    w = rng.random(300) if weighted else None
+    here, there = (
+        reduce_sample(
+            k.Gaussian(),
+            k.Gaussian(),
+            as_array(X),
+            as_array(Y),
+            tol=1e-2,
+            sample_weight=None if w is None else as_array(w),
+            precision=precision,
+            random_state=0,
+            executor=Executor(workers=1, block_rows=100),
+        )
+        for as_array in (xp.asarray, np.asarray)
+    )
+    assert same_kind(here.moments.gram, xp.asarray(X))
+    tiny = 1e-10 if precision == "float64" else 1e-3
+    assert_allclose(to_numpy(here.moments.gram), there.moments.gram, atol=300 * tiny)
+    basis, reference = double_orthogonal(here)[0], double_orthogonal(there)[0]
+    assert same_kind(basis.rotation, xp.asarray(X))
+    assert_allclose(to_numpy(basis.eigenvalues), reference.eigenvalues, atol=300 * tiny)
+    lower, upper = basis.bounds(xp.asarray(X))
+    assert to_numpy(lower).max() < 0 < to_numpy(upper).min()

@@ -1,0 +1,90 @@
+"""The public face: names, import, packaging, data."""
+
+import importlib
+import inspect
+import pkgutil
+import re
+import subprocess
+import sys
+import types
+
+import numpy as np
+import pytest
+
+import jointdist
+from jointdist.datasets import load_flights
+
+MODULES = [name for _, name, _ in pkgutil.iter_modules(jointdist.__path__)]
+
+
+def test_what_is_exported_is_what_is_listed():
+    public = {
+        name
+        for name, value in vars(jointdist).items()
+        if not name.startswith("_")
+        and (not isinstance(value, types.ModuleType) or name in jointdist.__all__)
+    }
+    assert sorted(public) == sorted(jointdist.__all__)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_module_lists_what_it_offers(module):
+    found = importlib.import_module(f"jointdist.{module}")
+    assert sorted(found.__all__) == list(found.__all__)
+    for name in found.__all__:
+        assert hasattr(found, name)
+
+
+def documented(thing):
+    """Return the names in the section "Parameters" of a docstring."""
+    doc = inspect.getdoc(thing) or ""
+    _, _, rest = doc.partition("Parameters\n----------\n")
+    section = re.split(r"\n\n\w[\w ]+\n-{3,}\n", rest)[0]
+    heads = re.findall(r"^(\S.*?)(?: : .*)?$", section, flags=re.MULTILINE)
+    return [name.strip("* ") for head in heads for name in head.split(",")]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_documented_parameters_are_those_of_the_signature(module):
+    found = importlib.import_module(f"jointdist.{module}")
+    things = [getattr(found, name) for name in found.__all__]
+    classes = [thing for thing in things if inspect.isclass(thing)]
+    methods = [m for c in classes for m in vars(c).values()]
+    for thing in filter(inspect.isroutine, things + methods):
+        if names := documented(thing):
+            accepted = [p for p in inspect.signature(thing).parameters if p != "self"]
+            assert names == accepted, thing
+    for thing in classes:
+        if names := documented(thing):
+            assert names == list(inspect.signature(thing).parameters), thing
+
+
+def test_import_is_light():
+    """No data frames, no plots, no estimators until somebody asks for them."""
+    code = (
+        "import sys, jointdist;"
+        "heavy = {'pandas', 'polars', 'pyarrow', 'matplotlib', 'sklearn', 'torch', 'rich'};"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    found = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert found.stdout.strip() == "[]"
+
+
+def test_flights_are_what_they_say():
+    flights = load_flights()
+    assert {len(column) for column in flights.values()} == {10_000}
+    assert set(flights["origin"]) == {"EWR", "JFK", "LGA"}
+    X = flights.matrix("dep_delay", "origin")
+    assert X.shape == (10_000, 2)
+    assert np.isfinite(X).all()
+    assert set(X[:, 1]) == {0.0, 1.0, 2.0}
+    assert (X[flights["origin"] == "JFK", 1] == 1.0).all()
+
+
+def test_a_column_that_is_not_there_is_named():
+    with pytest.raises(
+        ValueError, match=r"^Table\.matrix: `names` must be one of .*'fare'"
+    ):
+        load_flights().matrix("fare")

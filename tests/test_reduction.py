@@ -1,0 +1,109 @@
+"""From rows to small matrices: one pass gives what three calls would."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from strategies import RULES
+
+from jointdist import kernels as k
+from jointdist import pivots
+from jointdist.errors import ToleranceWarning
+from jointdist.executor import Executor
+from jointdist.moments import moments
+from jointdist.reduction import reduce_sample
+
+
+@pytest.fixture
+def small_subsample(monkeypatch):
+    """Make tables of a few thousand rows large."""
+    for module in ("pivots", "lowrank", "reduction"):
+        monkeypatch.setattr(f"jointdist.{module}.SUBSAMPLE", 1000)
+    assert pivots.SUBSAMPLE == 1000
+
+
+def assert_consistent(small, X, Y, tol, weights=None):
+    """Check errors, pivots and moments against what the factors say themselves."""
+    w = np.ones(len(X)) if weights is None else weights
+    for low, rows in ((small.x, X), (small.y, Y)):
+        left = 1 - (low.features(rows) ** 2).sum(axis=1)
+        assert_allclose(low.error, w @ left, rtol=1e-8)
+        assert low.relative_error <= tol
+        assert_array_equal(low.landmarks, rows[low.pivots])
+    again = moments(small.x.map, small.y.map, X, Y, sample_weight=weights)
+    assert small.moments.keys == again.keys
+    assert_allclose(small.moments.gram, again.gram, atol=1e-9 * len(X))
+    assert_allclose(small.moments.error_x, small.x.error, rtol=1e-8)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_every_rule_reduces_a_small_table(rule, rng):
+    X, Y = rng.normal(size=(300, 2)), rng.normal(size=(300, 1))
+    small = reduce_sample(
+        k.Gaussian(), k.Gaussian(0.5), X, Y, tol=1e-2, pivoting=rule, random_state=0
+    )
+    assert_consistent(small, X, Y, 1e-2)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_large_table_is_proposed_on_a_subsample(small_subsample, weighted, rng):  # noqa: ARG001
+    X, Y = rng.normal(size=(20_000, 2)), rng.normal(size=(20_000, 1))
+    w = rng.random(20_000) if weighted else None
+    small = reduce_sample(
+        k.Gaussian(), k.Gaussian(), X, Y, tol=1e-2, sample_weight=w, random_state=0
+    )
+    assert_consistent(small, X, Y, 1e-2, w)
+
+
+def test_what_the_subsample_missed_is_added(small_subsample, rng):  # noqa: ARG001
+    """Far points fall outside a subsample of one in twenty; all rows must count."""
+    X, Y = rng.normal(size=(20_000, 2)), rng.normal(size=(20_000, 1))
+    X[rng.choice(20_000, 100, replace=False)] *= 50
+    small = reduce_sample(k.Gaussian(), k.Gaussian(), X, Y, tol=1e-3, random_state=0)
+    assert_consistent(small, X, Y, 1e-3)
+
+
+def test_no_pivot_is_kept_that_the_tolerance_does_not_need(small_subsample, rng):  # noqa: ARG001
+    X, Y = rng.normal(size=(20_000, 2)), rng.normal(size=(20_000, 1))
+    small = reduce_sample(k.Gaussian(), k.Gaussian(), X, Y, tol=1e-2, random_state=0)
+    one_less = (small.x.features(X)[:, :-1] ** 2).sum()
+    assert len(X) - one_less > 1e-2 * len(X)
+
+
+def test_the_same_seed_gives_the_same_reduction(small_subsample, rng):  # noqa: ARG001
+    X, Y = rng.normal(size=(5000, 2)), rng.normal(size=5000)
+
+    def reduced(workers, block_rows):
+        executor = Executor(workers=workers, block_rows=block_rows)
+        return reduce_sample(
+            k.Gaussian(), k.Gaussian(), X, Y, random_state=3, executor=executor
+        )
+
+    first = reduced(1, 512)
+    for other in (reduced(3, 512), reduced(2, 2000)):
+        assert_array_equal(other.x.pivots, first.x.pivots)
+        assert_array_equal(other.y.pivots, first.y.pivots)
+        assert_allclose(other.moments.gram, first.moments.gram, atol=1e-10 * 5000)
+
+
+@pytest.mark.parametrize("n", [500, 5000])
+def test_max_rank_warns_for_each_side(small_subsample, n, rng):  # noqa: ARG001
+    X, Y = rng.normal(size=(n, 2)), rng.normal(size=n)
+    with pytest.warns(ToleranceWarning) as caught:
+        small = reduce_sample(k.Gaussian(), k.Gaussian(), X, Y, max_rank=4, random_state=0)
+    messages = [str(warning.message) for warning in caught]
+    for message, side in zip(messages, "XY", strict=True):
+        expected = f"reduce_sample: `max_rank` = 4 was reached on `{side}` before `tol`"
+        assert message.startswith(expected)
+    assert small.x.rank == small.y.rank == 4
+
+
+def test_sides_of_different_length_are_refused():
+    message = r"^reduce_sample: `Y` must be as long as `X` \(3 rows\)\. Got 2 rows"
+    with pytest.raises(ValueError, match=message):
+        reduce_sample(k.Gaussian(), k.Gaussian(), np.zeros((3, 1)), np.zeros(2))
+
+
+def test_the_kernel_at_fault_is_named():
+    message = r"^reduce_sample: `kernel_y` must be a kernel"
+    with pytest.raises(ValueError, match=message):
+        reduce_sample(k.Gaussian(), "rbf", np.zeros((3, 1)), np.zeros(3))
