@@ -203,7 +203,7 @@ def in_rounds(
 def on_subsample(search: Search) -> Pivots:
     """Propose pivots from a random subsample of a large table.
 
-    A tenth of the tolerance is kept in reserve, so that the proposal most often holds
+    A fifth of the tolerance is kept in reserve, so that the proposal most often holds
     on all rows; the caller verifies that it does.
     """
     rows, weights, goal = search.rows, search.weights, search.goal
@@ -212,7 +212,7 @@ def on_subsample(search: Search) -> Pivots:
     if weights is not None:
         share = float(weights[sample].sum() / weights.sum())
         weights = weights[sample]
-    tol = goal.tol * 0.9 * (1.0 if goal.relative else share)
+    tol = goal.tol * 0.8 * (1.0 if goal.relative else share)
     smaller = replace(
         search, rows=rows.subset(sample), weights=weights, goal=replace(goal, tol=tol)
     )

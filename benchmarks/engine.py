@@ -1,0 +1,212 @@
+"""The low-rank engine against the machine and against its peers, as ratios in one run.
+
+Run ``make bench``. Work W: X and Y standard normal, d = 3 + 3, Gaussian kernels of scale
+1.5, relative trace error 1e-3, float64. The floor is the time that the products of all
+moments alone would take at the rate of a large matrix product, measured in the same run.
+"""
+
+import argparse
+import platform
+import tempfile
+import threading
+from collections.abc import Callable
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from jointdist import pivoted_cholesky
+from jointdist.kernels import Delta, Gaussian
+from jointdist.reduction import reduce_sample
+
+SCALE, TOL, SEED = 1.5, 1e-3, 0
+KERNEL = Gaussian(SCALE)
+console = Console(width=110)
+
+
+def seconds(f: Callable[[], object], repeat: int = 3) -> tuple[float, object]:
+    """Return the median time of a call, and its last result."""
+    times = []
+    for _ in range(repeat):
+        start = perf_counter()
+        result = f()
+        times.append(perf_counter() - start)
+    return median(times), result
+
+
+def gemm_rate() -> float:
+    """Return the flops a second of a large matrix product on all cores."""
+    A = np.random.default_rng(SEED).standard_normal((4096, 4096))
+    A @ A
+    return 2 * 4096**3 / min(seconds(lambda: A @ A, 1)[0] for _ in range(5))
+
+
+def anonymous_memory() -> int:
+    """Return the bytes of this process that are not backed by a file (Linux)."""
+    status = Path("/proc/self/status").read_text()
+    return 1024 * int(status.partition("RssAnon:")[2].split()[0])
+
+
+@contextmanager
+def peak_memory():
+    """Yield a list that will hold the peak of memory above the start, in bytes."""
+    start, peak, done = anonymous_memory(), [0], threading.Event()
+
+    def watch():
+        while not done.wait(0.005):
+            peak[0] = max(peak[0], anonymous_memory() - start)
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield peak
+    finally:
+        done.set()
+        thread.join()
+
+
+def floor(n: int, m_x: int, m_y: int, rate: float) -> float:
+    """Return the seconds that the Gram matrices and the cross Gram would take alone."""
+    return n * (2 * m_x**2 + 2 * m_y**2 + 2 * m_x * m_y) / rate
+
+
+def rate_drift(rate: float) -> str:
+    """Say how the machine's own speed changed while the benchmark ran."""
+    return f"GEMM rate again at the end: {gemm_rate() / rate:.2f} of that at the start."
+
+
+def work(n: int, rate: float, X, Y, repeat: int) -> tuple[float, object]:
+    """Reduce a sample of n rows and print what it cost."""
+
+    def run():
+        return reduce_sample(KERNEL, KERNEL, X, Y, tol=TOL, random_state=SEED)
+
+    with peak_memory() as peak:
+        time, small = seconds(run, repeat)
+    m_x, m_y = small.x.rank, small.y.rank
+    rows = Table(
+        title=f"W, n = {n:,}: pivots and all moments of both sides", title_justify="left"
+    )
+    for head in (
+        "ranks",
+        "trace errors",
+        "time",
+        "× floor",
+        "× floor at rank 210",
+        "memory",
+    ):
+        rows.add_column(head, justify="right")
+    rows.add_row(
+        f"{m_x}, {m_y}",
+        f"{small.x.relative_error:.2e}, {small.y.relative_error:.2e}",
+        f"{time:.2f} s",
+        f"{time / floor(n, m_x, m_y, rate):.2f}",
+        f"{time / floor(n, 210, 210, rate):.2f}",
+        f"{peak[0] / 1e6:,.0f} MB",
+    )
+    console.print(rows)
+    return time, small
+
+
+def peers(X) -> None:
+    """Compare one side with the authors' pivoted Cholesky and with scikit-learn's Nyström."""
+    n = len(X)
+    ours, low = seconds(lambda: pivoted_cholesky(KERNEL, X, tol=TOL, random_state=SEED))
+    zeros = np.zeros(n)
+    with_gram, _ = seconds(
+        lambda: reduce_sample(KERNEL, Delta(), X, zeros, tol=TOL, random_state=SEED)
+    )
+    rows = Table(title=f"One side, n = {n:,}", title_justify="left")
+    for head in ("what", "rank", "trace error", "time", "ours is faster by"):
+        rows.add_column(head, justify="left" if head == "what" else "right")
+    error = f"{low.relative_error:.3e}"
+    rows.add_row(
+        "jointdist, pivots and exact error", f"{low.rank}", error, f"{ours:.2f} s", ""
+    )
+    rows.add_row(
+        "jointdist, pivots and Gram", f"{low.rank}", error, f"{with_gram:.2f} s", ""
+    )
+    for name, compared, peer in (
+        ("fmca.PivotedCholesky (greedy)", ours, lambda: fmca(X, low.relative_error)),
+        ("sklearn Nystroem and Gram", with_gram, lambda: nystroem(X, low.rank)),
+    ):
+        try:
+            time, (rank, left) = seconds(peer, 1)
+        except ImportError as missing:
+            rows.add_row(name, "", "", f"not run: {missing}", "")
+            continue
+        rows.add_row(
+            name, f"{rank}", f"{left:.3e}", f"{time:.2f} s", f"{time / compared:.1f} ×"
+        )
+    console.print(rows)
+
+
+def fmca(X, tol: float) -> tuple[int, float]:
+    """Run the authors' compiled code; its scale convention is checked first."""
+    from FMCA import CovarianceKernel, PivotedCholesky  # noqa: PLC0415
+
+    kernel = CovarianceKernel("GAUSSIAN", SCALE)
+    one = kernel.eval(np.zeros((3, 1)), np.array([[1.0], [0.0], [0.0]]))[0, 0]
+    assert np.isclose(one, KERNEL(np.zeros((1, 1)), np.ones((1, 1)))[0, 0])  # noqa: S101
+    L = PivotedCholesky(kernel, np.asfortranarray(X.T), tol).matrixL()
+    return L.shape[1], 1 - np.einsum("ij,ij->", L, L) / len(X)
+
+
+def nystroem(X, rank: int) -> tuple[int, float]:
+    """Run scikit-learn's Nyström features and their Gram matrix."""
+    from sklearn.kernel_approximation import Nystroem  # noqa: PLC0415
+
+    features = Nystroem(gamma=0.5 / SCALE**2, n_components=rank, random_state=SEED)
+    F = features.fit_transform(X)
+    return rank, 1 - np.trace(F.T @ F) / len(X)
+
+
+def memory_mapped(folder: str, name: str, n: int):
+    """Write n standard normal rows to a file in pieces, and map it into memory."""
+    path = Path(folder) / name
+    rng = np.random.default_rng(len(name))
+    table = np.lib.format.open_memmap(path, "w+", np.float64, (n, 3))
+    for start in range(0, n, 1 << 18):
+        stop = min(start + (1 << 18), n)
+        table[start:stop] = rng.standard_normal((stop - start, 3))
+    table.flush()
+    del table
+    return np.load(path, mmap_mode="r")
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=10**6)
+    parser.add_argument("--many-rows", type=int, default=10**7)
+    options = parser.parse_args()
+    rate = gemm_rate()
+    console.print(
+        f"{datetime.now(UTC):%Y-%m-%d}, {platform.machine()}, Python "
+        f"{platform.python_version()}, NumPy {np.__version__}; GEMM {rate / 1e9:.0f} GF/s"
+    )
+    rng = np.random.default_rng(SEED)
+    X, Y = rng.standard_normal((2, options.rows, 3))
+    reduce_sample(KERNEL, KERNEL, X[:1000], Y[:1000], random_state=SEED)  # warm up
+    time, _ = work(options.rows, rate, X, Y, repeat=5)
+    peers(X)
+    del X, Y
+    with tempfile.TemporaryDirectory() as folder:
+        X, Y = (
+            memory_mapped(folder, name, options.many_rows) for name in ("x.npy", "yy.npy")
+        )
+        longer, _ = work(options.many_rows, rate, X, Y, repeat=1)
+        console.print(
+            f"{options.many_rows:,} memory-mapped rows take {longer / time:.1f} × the time of "
+            f"{options.rows:,} in memory."
+        )
+    console.print(rate_drift(rate))
+
+
+if __name__ == "__main__":
+    main()
