@@ -1,6 +1,8 @@
 """Profiles of Hypothesis, and the array libraries that tests run on."""
 
-import array_api_strict
+from importlib import import_module
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 from array_api_compat import array_namespace
@@ -17,10 +19,15 @@ settings.register_profile("search", deadline=None, max_examples=2000)
 settings.load_profile("default")
 
 
-@pytest.fixture(params=[np, array_api_strict], ids=["numpy", "strict"])
+LIBRARIES = ["numpy", "array_api_strict"]
+if find_spec("torch") is not None:
+    LIBRARIES.append("torch")
+
+
+@pytest.fixture(params=LIBRARIES)
 def xp(request):
     """Return the namespace of an array library."""
-    return array_namespace(request.param.empty(0))
+    return array_namespace(import_module(request.param).empty(0))
 
 
 @pytest.fixture

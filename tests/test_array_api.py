@@ -50,7 +50,8 @@ def test_pivoted_cholesky_agrees_with_numpy(xp, rule, rng):
     assert_array_equal(here.pivots, there.pivots)
     for name in ("factor", "biorthogonal", "core", "landmarks"):
         assert same_kind(getattr(here, name), xp.asarray(X))
-        assert_allclose(to_numpy(getattr(here, name)), getattr(there, name), atol=1e-7)
+        found, expected = to_numpy(getattr(here, name)), getattr(there, name)
+        assert_allclose(found, expected, atol=1e-6 * np.abs(expected).max())
     assert_allclose(to_numpy(here.features(xp.asarray(X[:3]))), there.factor[:3], atol=1e-9)
 
 
