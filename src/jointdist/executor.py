@@ -89,7 +89,7 @@ def executor_for(rows: Rows) -> Executor:
     """Return the executor for a table: threads in host memory, large blocks elsewhere."""
     if isinstance(rows.source, np.ndarray):
         return Executor()
-    return Executor(workers=1, block_rows=1 << 17)
+    return Executor(workers=1, block_rows=1 << 18)
 
 
 def _blas_threads(blas: ThreadpoolController) -> int:

@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass
 from functools import reduce
 from operator import add, mul
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -229,9 +229,30 @@ class Delta(_Stationary):
         return xp.astype(differing == 0, X.dtype)
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class Sum(_Combines):
-    """The sum of kernels, ``k1 + k2``.
+@dataclass(frozen=True, init=False, repr=False)
+class _Combination(_Combines):
+    """Kernels combined entry by entry, by the operator of a subclass."""
+
+    kernels: tuple[Kernel, ...]
+    _operator: ClassVar[Any]  # a builtin, which does not bind to the instance
+
+    def __init__(self, *kernels: Kernel) -> None:
+        object.__setattr__(self, "kernels", _checked_kernels(type(self).__name__, kernels))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self.kernels))})"
+
+    def __call__(self, X: Array, Z: Array) -> Array:
+        """Return the kernel matrix."""
+        return reduce(self._operator, (k(X, Z) for k in self.kernels))
+
+    def diagonal(self, X: Array) -> Array:
+        """Return the diagonal of the kernel matrix."""
+        return reduce(self._operator, (k.diagonal(X) for k in self.kernels))
+
+
+class Sum(_Combination):
+    """The sum of kernels, also written ``k1 + k2``.
 
     Parameters
     ----------
@@ -239,26 +260,11 @@ class Sum(_Combines):
         The kernels to add.
     """
 
-    kernels: tuple[Kernel, ...]
-
-    def __init__(self, *kernels: Kernel) -> None:
-        object.__setattr__(self, "kernels", _checked_kernels("Sum", kernels))
-
-    def __repr__(self) -> str:
-        return f"Sum({', '.join(map(repr, self.kernels))})"
-
-    def __call__(self, X: Array, Z: Array) -> Array:
-        """Return the kernel matrix."""
-        return reduce(add, (k(X, Z) for k in self.kernels))
-
-    def diagonal(self, X: Array) -> Array:
-        """Return the diagonal of the kernel matrix."""
-        return reduce(add, (k.diagonal(X) for k in self.kernels))
+    _operator = add
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class Product(_Combines):
-    """The product of kernels, ``k1 * k2``.
+class Product(_Combination):
+    """The product of kernels, also written ``k1 * k2``.
 
     Parameters
     ----------
@@ -266,21 +272,7 @@ class Product(_Combines):
         The kernels to multiply.
     """
 
-    kernels: tuple[Kernel, ...]
-
-    def __init__(self, *kernels: Kernel) -> None:
-        object.__setattr__(self, "kernels", _checked_kernels("Product", kernels))
-
-    def __repr__(self) -> str:
-        return f"Product({', '.join(map(repr, self.kernels))})"
-
-    def __call__(self, X: Array, Z: Array) -> Array:
-        """Return the kernel matrix."""
-        return reduce(mul, (k(X, Z) for k in self.kernels))
-
-    def diagonal(self, X: Array) -> Array:
-        """Return the diagonal of the kernel matrix."""
-        return reduce(mul, (k.diagonal(X) for k in self.kernels))
+    _operator = mul
 
 
 @dataclass(frozen=True, slots=True)

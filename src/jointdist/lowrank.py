@@ -6,7 +6,7 @@ pivots, the core :math:`C = L[pivots]` and the exact trace error say all.
 
 import math
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias, get_args
 
@@ -46,10 +46,10 @@ __all__ = [
 Pivoting: TypeAlias = Literal["auto", "rp", "greedy", "random", "column"]
 Seed: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 
-_MOST = 4096  # pivots, when no `max_rank` is given
+_MOST = 2048  # pivots, when no `max_rank` is given
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LowRank:
     r"""A kernel matrix written as :math:`K \approx L L^\top`.
 
@@ -67,11 +67,17 @@ class LowRank:
         The rows that were factored.
     """
 
-    map: FeatureMap = field(repr=False)
+    map: FeatureMap
     pivots: NDArray[np.intp]
     trace: float
     error: float
-    rows: Rows = field(repr=False)
+    rows: Rows
+
+    def __repr__(self) -> str:
+        return (
+            f"LowRank(rank {self.rank} for {self.rows.n} rows, "
+            f"relative_error={self.relative_error:.3g}, kernel={self.kernel!r})"
+        )
 
     @property
     def kernel(self) -> Kernel:
@@ -182,7 +188,7 @@ def pivoted_cholesky(
         only rounding is left.
     max_rank : int, optional
         Stop at this rank even if ``tol`` has not been reached, with a warning. By
-        default 4,096, a limit of reason.
+        default 2,048, a limit of reason.
     pivoting : {"auto", "rp", "greedy", "random", "column"}, default="auto"
         How pivots are chosen.
 
