@@ -1,11 +1,11 @@
-# Every job by name. `make demo` and `make test` need only Python 3.11+, make and a C compiler.
+# Every job by name; `make demo` and `make test` install all they need into .venv.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint types unit bench clean
+.PHONY: demo test lint unit bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
@@ -17,7 +17,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/pyrefly check
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 	$(BIN)/codespell
 
 unit: $(VENV)/.dev

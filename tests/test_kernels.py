@@ -1,13 +1,16 @@
 """Kernels: what makes them kernels, known values, and their messages."""
 
 import math
+import pickle
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 from strategies import kernels, points
 
+from jointdist import kernels as kernels_module
 from jointdist.kernels import (
     Columns,
     Delta,
@@ -57,8 +60,10 @@ def test_a_matrix_is_its_entries(kernel, X, Z):
 @given(kernel=kernels)
 def test_kernels_are_protocol_values(kernel):
     assert isinstance(kernel, Kernel)
-    assert eval(repr(kernel)) == kernel  # noqa: S307
-    assert hash(kernel) == hash(eval(repr(kernel)))  # noqa: S307
+    again = eval(repr(kernel), vars(kernels_module).copy())  # noqa: S307
+    assert again == kernel
+    assert hash(again) == hash(kernel)
+    assert pickle.loads(pickle.dumps(kernel)) == kernel  # noqa: S301
 
 
 def test_known_values_between_two_points():
@@ -120,12 +125,56 @@ def test_columns_of_wildly_different_scales_work(family):
 
 @pytest.mark.parametrize("family", [*FAMILIES, Polynomial])
 @pytest.mark.parametrize(
-    "scale", [0.0, -1.0, math.nan, math.inf, (1.0, 0.0), (), "wide", None]
+    "scale", [0.0, -1.0, math.nan, math.inf, (1.0, 0.0), (), "wide", None, True, [[1.0]]]
 )
 def test_a_bad_scale_is_named(family, scale):
-    message = rf"^{family.__name__}: `scale` must be positive and finite\. Got "
+    message = (
+        rf"^{family.__name__}: `scale` must be a positive number, or a sequence of one"
+    )
     with pytest.raises(ValueError, match=message):
         family(scale=scale)
+
+
+@pytest.mark.parametrize("scale", [2, 2.0, np.float32(2), np.array(2.0), np.int64(2)])
+def test_one_scale_may_be_any_number(scale):
+    assert Gaussian(scale) == Gaussian(2.0)
+
+
+@pytest.mark.parametrize("scale", [[1, 2], (1.0, 2.0), np.array([1, 2]), pl.Series([1, 2])])
+def test_scales_may_be_any_sequence(scale):
+    assert Gaussian(scale) == Gaussian((1.0, 2.0))
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(), Matern(), Laplace(), Polynomial(), Delta()])
+def test_tables_that_do_not_fit_are_refused(kernel):
+    name, X = type(kernel).__name__, np.zeros((3, 2))
+    with pytest.raises(
+        ValueError, match=rf"^{name}: `Z` must be a table of 2 columns.*Got 1"
+    ):
+        kernel(X, X[:, :1])
+    with pytest.raises(ValueError, match=rf"^{name}: `X` must be a two-dim.*shape \(2,\)"):
+        kernel(X[0], X)
+    with pytest.raises(
+        ValueError, match=rf"^{name}: `Z` must be a two-dim.*<class 'list'>"
+    ):
+        kernel(X, [[1.0, 2.0]])
+
+
+class Mine:
+    """A kernel of somebody else."""
+
+    def __call__(self, X, Z):
+        return X @ Z.T
+
+    def diagonal(self, X):
+        return (X * X).sum(axis=1)
+
+
+def test_kernels_from_elsewhere_combine_on_both_sides(rng):
+    X = rng.normal(size=(5, 2))
+    for a, b in ((Mine(), Gaussian()), (Gaussian(), Mine())):
+        assert_allclose((a * b)(X, X), a(X, X) * b(X, X))
+        assert_allclose((a + b)(X, X), a(X, X) + b(X, X))
 
 
 def test_as_many_scales_as_columns():

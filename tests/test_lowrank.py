@@ -1,6 +1,9 @@
 """Theorem `thmChol`: what every pivoted Cholesky factor satisfies, whatever its pivots."""
 
+import pickle
+
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -196,6 +199,14 @@ def test_max_rank_warns_with_the_error_reached(rule, rng):
     assert_allclose(low.error, np.trace(np.eye(100) - low.factor @ low.factor.T), rtol=1e-9)
 
 
+@pytest.mark.parametrize("rule", ["rp", "greedy"])
+def test_a_tolerance_below_rounding_warns(rule, rng):
+    X = rng.normal(size=(150, 2))
+    message = r"the limit of rounding was reached on `X` before `tol` = 1e-17"
+    with pytest.warns(ToleranceWarning, match=message):
+        pivoted_cholesky(k.Gaussian(), X, tol=1e-17, pivoting=rule, random_state=0)
+
+
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize(
     "X",
@@ -273,13 +284,37 @@ def test_a_negative_diagonal_is_found_out(rule, rng):
         )
 
 
-def test_a_kernel_of_nan_is_found_out(rng):
-    class Undefined(Indefinite):
-        def diagonal(self, X):
-            return np.full(len(X), np.nan)
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("part", ["matrix", "diagonal", "both"])
+def test_a_kernel_that_is_not_finite_is_found_out(rule, value, part, rng):
+    class Undefined(k.Gaussian):
+        def __call__(self, X, Z):
+            K = k.Gaussian.__call__(self, X, Z)
+            return (
+                np.where((X[:, :1] > 0) & (Z[:, 0] > 0), value, K)
+                if part != "diagonal"
+                else K
+            )
 
-    with pytest.raises(NotPositiveDefiniteError, match="nan is left"):
-        pivoted_cholesky(Undefined(), rng.normal(size=(50, 1)))
+        def diagonal(self, X):
+            d = np.ones(len(X))
+            return np.where(X[:, 0] > 0, value, d) if part != "matrix" else d
+
+    with pytest.raises(
+        ValueError, match=r"`kernel` must be (finite|positive semid|a kernel who)"
+    ):
+        pivoted_cholesky(
+            Undefined(), rng.normal(size=(50, 1)), pivoting=rule, random_state=0
+        )
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_an_overflow_is_found_out(rule):
+    message = r"`kernel` must be finite on the data"
+    X = np.full((4, 1), 1e60)
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match=message):
+        pivoted_cholesky(k.Polynomial(6), X, pivoting=rule, random_state=0)
 
 
 def test_a_diagonal_that_disagrees_is_found_out(rng):
@@ -338,6 +373,36 @@ def test_what_is_not_a_kernel_is_named(kernel):
 def test_bad_arguments_are_named(arguments, message):
     with pytest.raises(ValueError, match=r"^pivoted_cholesky: " + message):
         pivoted_cholesky(k.Gaussian(), np.zeros((3, 1)), **arguments)
+
+
+def test_columns_in_another_order_are_refused(rng):
+    frame = pd.DataFrame(rng.normal(size=(20, 2)), columns=["a", "b"])
+    low = pivoted_cholesky(k.Gaussian(), frame, random_state=0)
+    assert_array_equal(low.features(frame), low.features(frame.to_numpy()))
+    message = r"`Z` must be of columns \['a', 'b'\]\. Got \['b', 'a'\]"
+    with pytest.raises(ValueError, match=message):
+        low.features(frame[["b", "a"]])
+
+
+def test_a_factor_says_in_short_what_it_is(rng):
+    low = pivoted_cholesky(k.Gaussian(), rng.normal(size=(20, 1)), tol=1e-2, random_state=0)
+    expected = (
+        f"LowRank(rank {low.rank} for 20 rows, relative_error={low.relative_error:.3g}, "
+    )
+    assert repr(low) == expected + "kernel=Gaussian(scale=1.0))"
+
+
+def test_a_factor_survives_pickling(rng):
+    low = pivoted_cholesky(k.Gaussian(), rng.normal(size=(20, 1)), random_state=0)
+    again = pickle.loads(pickle.dumps(low))  # noqa: S301
+    assert_array_equal(again.factor, low.factor)
+
+
+def test_what_is_not_an_executor_is_named():
+    with pytest.raises(
+        ValueError, match=r"`executor` must be an Executor, or None\. Got 4"
+    ):
+        pivoted_cholesky(k.Gaussian(), np.zeros((3, 1)), executor=4)
 
 
 def test_features_of_points_with_other_columns_are_refused(rng):

@@ -9,6 +9,7 @@ import sys
 import types
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import jointdist
@@ -84,8 +85,12 @@ def test_flights_are_what_they_say():
     assert (X[flights["origin"] == "JFK", 1] == 1.0).all()
 
 
-def test_a_column_that_is_not_there_is_named():
-    with pytest.raises(
-        ValueError, match=r"^Table\.matrix: `names` must be one of .*'fare'"
-    ):
-        load_flights().matrix("fare")
+def test_flights_make_a_data_frame():
+    assert pd.DataFrame(load_flights()).shape == (10_000, 10)
+
+
+@pytest.mark.parametrize("names", [("fare",), (), (["hour", "day"],)])
+def test_columns_that_are_not_there_are_named(names):
+    message = r"^Table\.matrix: `names` must be at least one of .* Got \("
+    with pytest.raises(ValueError, match=message):
+        load_flights().matrix(*names)

@@ -1,6 +1,7 @@
 """From rows to small matrices: one pass gives what three calls would."""
 
 import numpy as np
+import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from strategies import RULES
@@ -107,3 +108,21 @@ def test_the_kernel_at_fault_is_named():
     message = r"^reduce_sample: `kernel_y` must be a kernel"
     with pytest.raises(ValueError, match=message):
         reduce_sample(k.Gaussian(), "rbf", np.zeros((3, 1)), np.zeros(3))
+
+
+def test_an_unknown_precision_is_named(rng):
+    X = rng.normal(size=(20, 1))
+    with pytest.raises(
+        ValueError, match=r"^reduce_sample: `precision` must be one of .*'half'"
+    ):
+        reduce_sample(k.Gaussian(), k.Gaussian(), X, X, precision="half")
+
+
+def test_a_reduction_of_a_data_frame_is_that_of_its_numbers(rng):
+    X, Y = rng.normal(size=(3000, 2)), rng.normal(size=3000)
+    of_numbers = reduce_sample(k.Gaussian(), k.Gaussian(), X, Y, random_state=0)
+    frames = pl.DataFrame(X, schema=["a", "b"]), pl.Series(Y)
+    of_frames = reduce_sample(k.Gaussian(), k.Gaussian(), *frames, random_state=0)
+    assert_array_equal(of_frames.x.pivots, of_numbers.x.pivots)
+    assert_allclose(of_frames.moments.gram, of_numbers.moments.gram, atol=1e-9 * 3000)
+    assert len(repr(of_frames)) < 400

@@ -1,5 +1,7 @@
 """Tables: everything that can be read as rows, and a clear message for the rest."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -9,6 +11,7 @@ import scipy.sparse
 from numpy.testing import assert_array_equal
 
 from jointdist import pivoted_cholesky
+from jointdist.executor import Executor
 from jointdist.kernels import Gaussian
 from jointdist.rows import Rows, as_rows, as_weights
 
@@ -79,25 +82,37 @@ def test_rows_are_rows_already():
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (None, r"`X` must be a table of numbers\. Got None"),
-        (np.zeros(3), r"`X` must be two-dimensional .*shape \(3,\); write X\[:, None\] if"),
-        (np.zeros((2, 2, 2)), r"`X` must be two-dimensional .*shape \(2, 2, 2\)\."),
-        (3.0, r"`X` must be two-dimensional .*shape \(\)\."),
+        (None, r"`X` must be a table of n rows and d columns\. Got shape \(\)"),
+        (np.zeros(3), r"`X` must be a table of n rows and.* shape \(3,\); give a single"),
+        (
+            pd.Series([1, 2]),
+            r"`X` must be a table of n rows and.* shape \(2,\); give a single",
+        ),
+        (np.zeros((2, 2, 2)), r"`X` must be a table of n rows and d.* shape \(2, 2, 2\)\."),
+        (3.0, r"`X` must be a table of n rows and d columns\. Got shape \(\)\."),
         (
             np.zeros((0, 2)),
-            r"`X` must be a table with at least one row and column.*\(0, 2\)",
+            r"`X` must be a table with at least one row and one column.*\(0, 2\)",
         ),
         (
             np.zeros((2, 0)),
-            r"`X` must be a table with at least one row and column.*\(2, 0\)",
+            r"`X` must be a table with at least one row and one column.*\(2, 0\)",
         ),
-        ([], r"`X` must be two-dimensional"),
-        (pd.DataFrame(), r"`X` must be a table with at least one row and column"),
+        (
+            [],
+            r"`X` must be a table with at least one row and one column\. Got shape \(0,\)",
+        ),
+        (pl.LazyFrame({"a": [1]}), r"`X` must be in memory\. Got a lazy frame; collect it"),
+        (
+            np.array([["1"]], dtype=object),
+            r"`X` must be numeric\. Got values of type <U",
+        ),
+        (pd.DataFrame(), r"`X` must be a table with at least one row and one column"),
         ([[1.0, 2.0], [3.0]], r"`X` must be a table of numbers\. Got .*inhomogeneous"),
-        ([["a", "b"]], r"`X` must be numeric\. Got values of type <U1\."),
+        ([["a", "b"]], r"`X` must be numeric\. Got values of type <U1; give"),
         (
             np.array([["a", 1.0]], dtype=object),
-            r"`X` must be a table of numbers\. Got could not",
+            r"`X` must be numeric\. Got values of type <U",
         ),
         (np.array([[1j]]), r"`X` must be numeric\. Got values of type complex128"),
         (
@@ -106,13 +121,13 @@ def test_rows_are_rows_already():
         ),
         (
             pd.DataFrame({"age": [1], "name": ["Ann"]}),
-            r"`X` must be numeric\. Got column 'name'",
+            r"`X` must be numeric\. Got Str.* in column 'name'",
         ),
         (
             pl.DataFrame({"kind": ["a"]}),
-            r"`X` must be numeric\. Got column 'kind' of type Str",
+            r"`X` must be numeric\. Got String in column 'kind'",
         ),
-        (pd.Series(["a"]), r"`X` must be numeric\. Got values of type Str"),
+        (pd.Series(["a"]), r"`X` must be numeric\. Got Str"),
         (scipy.sparse.eye_array(3), r"`X` must be a dense array\. Got a sparse matrix"),
     ],
 )
@@ -128,6 +143,28 @@ def test_numbers_that_are_not_finite_are_found_with_their_place(bad):
     message = rf"^pivoted_cholesky: `X` must be finite\. Got {bad} at row 4321, column 1\."
     with pytest.raises(ValueError, match=message):
         pivoted_cholesky(Gaussian(), X)
+
+
+def test_the_first_bad_number_of_a_large_table_is_named():
+    """Whatever rows the random subsample holds, and with the name of the column."""
+    frame = pd.DataFrame(np.zeros((100_000, 2)), columns=["a", "b"])
+    frame.loc[5_000:60_000, "b"] = np.nan
+    with pytest.raises(ValueError, match=r"Got nan at row 5000, column 'b'\."):
+        pivoted_cholesky(Gaussian(), frame)
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_data_frames_are_converted_block_by_block(library, rng):
+    """A frame of small integers is never held as floats as a whole."""
+    numbers = rng.integers(0, 100, (20_000, 50), dtype=np.int8)
+    table = rows(library.DataFrame(numbers))
+    tracemalloc.start()
+    blocks = Executor(workers=1, block_rows=500).map(lambda _, x: x.sum(axis=0), table)
+    total = sum(blocks)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert_array_equal(total, numbers.sum(axis=0, dtype=float))
+    assert peak < 8 * numbers.size / 4
 
 
 @pytest.mark.parametrize(
@@ -154,10 +191,10 @@ def test_weights_are_one_number_per_row():
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ([1.0, 2.0], r"one number for each of the 3 rows\. Got an array of shape \(2, 1\)"),
+        ([1.0, 2.0], r"one number for each of the 3 rows\. Got 2 rows of 1"),
         (
             np.ones((3, 2)),
-            r"one number for each of the 3 rows\. Got an array of shape \(3, 2\)",
+            r"one number for each of the 3 rows\. Got 3 rows of 2",
         ),
         ([1.0, -2.0, 1.0], r"zero or positive\. Got -2\.0"),
         ([0.0, 0.0, 0.0], r"positive somewhere\. Got only zeros"),

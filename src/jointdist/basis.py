@@ -6,7 +6,7 @@ centred form subtracts the mean feature first: then every function of the model 
 mean zero over the sample, and both marginals are reproduced whatever the coefficients.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -36,7 +36,7 @@ class Bounds(NamedTuple):
         return Bounds(lower, xp.maximum(self.upper, other.upper))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Basis:
     r"""The functions :math:`\Psi(z) = (\phi(z) - \bar\phi) V`.
 
@@ -57,13 +57,16 @@ class Basis:
         The trace error of the low-rank factor, and its share of the trace.
     """
 
-    map: FeatureMap = field(repr=False)
-    rotation: Array = field(repr=False)
-    eigenvalues: Array = field(repr=False)
-    mean: Array = field(repr=False)
-    pivots: NDArray[np.intp] = field(repr=False)
+    map: FeatureMap
+    rotation: Array
+    eigenvalues: Array
+    mean: Array
+    pivots: NDArray[np.intp]
     error: float
     relative_error: float
+
+    def __repr__(self) -> str:
+        return f"Basis(rank {self.rank}, relative_error={self.relative_error:.3g})"
 
     @property
     def rank(self) -> int:
@@ -101,7 +104,7 @@ class Basis:
             xp, values = array_namespace(z), self.features(z)
             return Bounds(xp.min(values, axis=0), xp.max(values, axis=0))
 
-        return (executor or executor_for(rows)).reduce(Bounds.joined, block, rows)
+        return executor_for(rows, executor).reduce(Bounds.joined, block, rows)
 
 
 def double_orthogonal(small: Reduction, *, centred: bool = True) -> tuple[Basis, Basis]:

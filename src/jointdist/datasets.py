@@ -2,7 +2,6 @@
 
 import csv
 import gzip
-from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from typing import Any
 
@@ -14,30 +13,12 @@ from jointdist.errors import require
 __all__ = ["Table", "load_flights"]
 
 
-class Table(Mapping[str, NDArray[Any]]):
-    """Named columns of equal length, read only.
-
-    Parameters
-    ----------
-    columns : mapping of str to array
-        The columns, numbers or words.
-    """
-
-    def __init__(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        self._columns = dict(columns)
-
-    def __getitem__(self, name: str) -> NDArray[Any]:
-        return self._columns[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._columns)
-
-    def __len__(self) -> int:
-        return len(self._columns)
+class Table(dict[str, NDArray[Any]]):
+    """Named columns of equal length: a dict, which ``pandas.DataFrame`` takes as it is."""
 
     def __repr__(self) -> str:
-        n = len(next(iter(self._columns.values())))
-        return f"Table({n} rows: {', '.join(self._columns)})"
+        n = len(next(iter(self.values()))) if self else 0
+        return f"Table({n} rows: {', '.join(self)})"
 
     def matrix(self, *names: str) -> NDArray[np.float64]:
         """Return the named columns side by side, of shape ``(n, len(names))``.
@@ -50,9 +31,9 @@ class Table(Mapping[str, NDArray[Any]]):
         *names : str
             The columns.
         """
-        for name in names:
-            rule = f"one of {tuple(self)}"
-            require(name in self, "Table.matrix", "names", rule, name)
+        rule = f"at least one of {tuple(self)}"
+        known = names and set(map(repr, names)) <= set(map(repr, self))
+        require(known, "Table.matrix", "names", rule, names)
         return np.stack([_codes(self[name]) for name in names], axis=1)
 
 

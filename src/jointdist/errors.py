@@ -69,7 +69,9 @@ def require(ok: object, where: str, name: str, rule: str, value: object) -> None
     ValueError: Gaussian: `scale` must be positive. Got -1.0.
     """
     if not ok:
-        msg = f"{where}: `{name}` must be {rule}. Got {value!r}."
+        got = repr(value)
+        got = got if len(got) <= 300 else f"{got[:300]}..."
+        msg = f"{where}: `{name}` must be {rule}. Got {got}."
         raise ValueError(msg)
 
 
@@ -81,7 +83,9 @@ def is_whole(value: object, *, least: int) -> bool:
 
 
 def is_number(value: object, *, least: float, below: float = math.inf) -> bool:
-    """Tell whether ``value`` is a number of at least ``least`` and below a limit."""
-    if not isinstance(value, int | float | np.integer | np.floating):
+    """Tell whether ``value`` is a number of at least ``least`` and below a limit; True is none."""
+    if isinstance(value, bool) or not isinstance(
+        value, int | float | np.integer | np.floating
+    ):
         return False
     return bool(least <= value < below)

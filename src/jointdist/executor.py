@@ -14,7 +14,6 @@ from functools import reduce
 from itertools import islice
 from typing import TypeAlias, TypeVar
 
-import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from jointdist.errors import is_whole, require
@@ -85,11 +84,13 @@ class Executor:
         return reduce(combine, self.map(task, *tables))
 
 
-def executor_for(rows: Rows) -> Executor:
-    """Return the executor for a table: threads in host memory, large blocks elsewhere."""
-    if isinstance(rows.source, np.ndarray):
-        return Executor()
-    return Executor(workers=1, block_rows=1 << 18)
+def executor_for(rows: Rows, executor: Executor | None = None) -> Executor:
+    """Return the executor given, or that for a table: large blocks on accelerators."""
+    good = executor is None or isinstance(executor, Executor)
+    require(good, rows.where, "executor", "an Executor, or None", executor)
+    if executor is not None:
+        return executor
+    return Executor() if rows.in_host_memory else Executor(workers=1, block_rows=1 << 18)
 
 
 def _blas_threads(blas: ThreadpoolController) -> int:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from jointdist._array import Array, array_namespace, device, exp
+from jointdist._array import Array, array_namespace, device, exp, is_array
 from jointdist.distances import squared_distances, sum_over_columns
 from jointdist.errors import Words, is_number, is_whole, require
 
@@ -38,7 +38,24 @@ Scale: TypeAlias = float | tuple[float, ...]
 
 @runtime_checkable
 class Kernel(Protocol):
-    """What the library asks of a kernel :math:`k`."""
+    """What the library asks of a kernel :math:`k`.
+
+    Both methods get two-dimensional float64 arrays, blocks of rows, perhaps from several
+    threads at once. What they return is not modified.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jointdist import kernels, pivoted_cholesky
+    >>> class Cosine:
+    ...     def __call__(self, X, Z):
+    ...         return np.cos(X - Z.T)
+    ...     def diagonal(self, X):
+    ...         return np.ones(len(X))
+    >>> pivoted_cholesky(Cosine(), np.linspace(0, 9, 100)[:, None], tol=1e-9).rank
+    2
+    >>> mixed = kernels.Columns(Cosine(), [0]) * kernels.Delta().on(1)
+    """
 
     def __call__(self, X: Array, Z: Array) -> Array:
         """Return the matrix :math:`k(x_i, z_j)`, of shape ``(n, m)``."""
@@ -57,8 +74,14 @@ class _Combines:
     def __add__(self: Kernel, other: Kernel) -> "Sum":
         return Sum(self, other)
 
+    def __radd__(self: Kernel, other: Kernel) -> "Sum":
+        return Sum(other, self)
+
     def __mul__(self: Kernel, other: Kernel) -> "Product":
         return Product(self, other)
+
+    def __rmul__(self: Kernel, other: Kernel) -> "Product":
+        return Product(other, self)
 
     def on(self: Kernel, *columns: int) -> "Columns":
         """Return this kernel acting on the given columns only."""
@@ -85,7 +108,8 @@ class Gaussian(_Stationary):
     ----------
     scale : float or sequence of float, default=1.0
         The length scale :math:`\ell > 0` in the units of the data: one number for all
-        columns, or one per column.
+        columns, or one per column. The standard deviation of each column is a common
+        start. In terms of ``gamma`` elsewhere, :math:`\ell = 1 / \sqrt{2 \gamma}`.
 
     Examples
     --------
@@ -172,14 +196,14 @@ class Matern(_Stationary):
 class Polynomial(_Combines):
     r"""The polynomial kernel.
 
-    .. math:: k(x, z) = \big(c + \textstyle\sum_c x_c z_c / \ell_c^2\big)^q
+    .. math:: k(x, z) = \big(a + \textstyle\sum_c x_c z_c / \ell_c^2\big)^q
 
     Parameters
     ----------
     degree : int, default=2
         The degree :math:`q \ge 1`.
     offset : float, default=1.0
-        The constant :math:`c \ge 0`; with zero only monomials of degree :math:`q`
+        The constant :math:`a \ge 0`; with zero only monomials of degree :math:`q`
         are left.
     scale : float or sequence of float, default=1.0
         The length scale :math:`\ell > 0`: one number, or one per column.
@@ -224,6 +248,7 @@ class Delta(_Stationary):
 
     def __call__(self, X: Array, Z: Array) -> Array:
         """Return the kernel matrix."""
+        _require_tables("Delta", X, Z)
         xp = array_namespace(X, Z)
         differing = sum_over_columns(X, Z, lambda x, z: xp.astype(x != z, X.dtype))
         return xp.astype(differing == 0, X.dtype)
@@ -318,12 +343,15 @@ class Columns(_Combines):
 
 def _checked_scale(where: str, scale: Any) -> Scale:
     """Return a positive number, or a tuple of positive numbers."""
-    one = np.ndim(scale) == 0
-    values = (scale,) if one else tuple(scale)
+    if isinstance(scale, str) or np.ndim(scale) == 0:
+        values = [scale.item() if isinstance(scale, np.ndarray) else scale]
+    else:
+        values = list(scale) if np.ndim(scale) == 1 else []
     positive = values and all(is_number(v, least=math.ulp(0.0)) for v in values)
-    require(positive, where, "scale", "positive and finite", scale)
+    rule = "a positive number, or a sequence of one per column"
+    require(positive, where, "scale", rule, scale)
     numbers = tuple(float(v) for v in values)
-    return numbers[0] if one else numbers
+    return numbers if np.ndim(scale) else numbers[0]
 
 
 def _checked_kernels(where: str, kernels: tuple[Any, ...]) -> tuple[Kernel, ...]:
@@ -336,6 +364,7 @@ def _checked_kernels(where: str, kernels: tuple[Any, ...]) -> tuple[Kernel, ...]
 
 def _scaled(where: str, scale: Scale, X: Array, Z: Array) -> tuple[Array, Array]:
     """Divide the columns of both arrays by their scales."""
+    _require_tables(where, X, Z)
     if isinstance(scale, float):
         return X / scale, Z / scale
     rule = f"one number, or one per column of the data ({X.shape[1]})"
@@ -343,3 +372,13 @@ def _scaled(where: str, scale: Scale, X: Array, Z: Array) -> tuple[Array, Array]
     xp = array_namespace(X, Z)
     row = xp.asarray(scale, dtype=X.dtype, device=device(X))
     return X / row, Z / row
+
+
+def _require_tables(where: str, X: Array, Z: Array) -> None:
+    """Raise unless both are two-dimensional arrays with the same number of columns."""
+    for name, table in (("X", X), ("Z", Z)):
+        good = is_array(table) and len(table.shape) == 2
+        got = Words(f"shape {table.shape}") if is_array(table) else type(table)
+        require(good, where, name, "a two-dimensional array", got)
+    rule = f"a table of {X.shape[1]} columns, like `X`"
+    require(X.shape[1] == Z.shape[1], where, "Z", rule, Z.shape[1])

@@ -56,7 +56,7 @@ class LowRank:
     Attributes
     ----------
     map : FeatureMap
-        The features of new points; carries `kernel`, `landmarks` and `core`.
+        The features of any point; small, without the rows.
     pivots : array of shape (m,)
         The numbers of the pivot rows, in the order of choice.
     trace : float
@@ -64,7 +64,10 @@ class LowRank:
     error : float
         What is left, :math:`\operatorname{trace}(K - L L^\top)`, over all rows.
     rows : Rows
-        The rows that were factored.
+        The rows that were factored; not copied, so they must not change while
+        :attr:`factor` may still be asked for.
+    kernel, landmarks, core, rank, relative_error, factor, biorthogonal
+        What follows from these; see each.
     """
 
     map: FeatureMap
@@ -139,8 +142,7 @@ class LowRank:
             The features.
         """
         rows = as_rows(Z, where="LowRank.features", name="Z")
-        d = self.rows.d
-        require(rows.d == d, "LowRank.features", "Z", f"a table of {d} columns", rows.d)
+        rows.require_like(self.rows)
         return self._features(rows)
 
     def _features(self, rows: Rows) -> Array:
@@ -187,15 +189,15 @@ def pivoted_cholesky(
         The tolerance :math:`\varepsilon` of the trace error. Zero means to go on until
         only rounding is left.
     max_rank : int, optional
-        Stop at this rank even if ``tol`` has not been reached, with a warning. By
-        default 2,048, a limit of reason.
+        Stop at this rank even if ``tol`` has not been reached, with a warning. None
+        stands for 2,048, beyond which factors are slow and rarely worth it.
     pivoting : {"auto", "rp", "greedy", "random", "column"}, default="auto"
         How pivots are chosen.
 
         * ``"auto"``: as ``"rp"``; for large n on a random subsample first, then
           verified on every row, with further pivots until the tolerance holds.
-        * ``"rp"``: at random, in proportion to the residual diagonal. Needs far fewer
-          pivots than ``"greedy"`` for the same error on most data.
+        * ``"rp"``: randomly pivoted, in proportion to the residual diagonal. Needs far
+          fewer pivots than ``"greedy"`` for the same error on most data.
         * ``"greedy"``: the largest residual, as in the paper, to the letter. Deterministic;
           stores the n × m factor.
         * ``"random"``: all rows alike, the Nyström approximation.
@@ -243,10 +245,10 @@ def pivoted_cholesky(
     weights = as_weights(sample_weight, rows)
     check_kernel(kernel, rows, where, "kernel")
     goal = checked_goal(where, rows, tol, max_rank, pivoting, relative=relative)
-    rng, executor = generator(where, random_state), executor or executor_for(rows)
+    rng, executor = generator(where, random_state), executor_for(rows, executor)
     search = Search(kernel, rows, weights, goal, rng, executor)
     found = choose_pivots(search, pivoting)
-    warn_if_short(where, "X", search, found)
+    warn_if_short(where, "X", goal, found)
     return LowRank(found.map, found.rows, found.trace, found.error, rows)
 
 
@@ -301,19 +303,21 @@ def checked_goal(
     return Goal(float(tol), relative, min(int(max_rank or _MOST), rows.n))
 
 
-def warn_if_short(where: str, name: str, search: Search, found: Pivots) -> None:
-    """Warn if the rank was used up before the tolerance was reached.
+def warn_if_short(where: str, name: str, goal: Goal, found: Pivots) -> None:
+    """Warn if the tolerance was not reached.
 
-    With a tolerance of zero ``max_rank`` is the rank that was asked for.
+    A tolerance of zero asks for ``max_rank`` pivots, or for all that rounding allows.
     """
-    goal = search.goal
-    used_up = found.map.rank >= goal.max_rank and goal.max_rank < search.rows.n
-    if goal.tol > 0 and used_up and found.error > goal.budget(found.trace):
+    if goal.tol > 0 and found.error > goal.budget(found.trace):
+        full = found.map.rank >= goal.max_rank
+        limit = f"`max_rank` = {goal.max_rank}" if full else "the limit of rounding"
+        remedy = (
+            "Raise `max_rank` or `tol`, or take a wider kernel" if full else "Raise `tol`"
+        )
         msg = (
-            f"{where}: `max_rank` = {goal.max_rank} was reached on `{name}` before "
-            f"`tol` = {goal.tol:g}. The trace error reached is {found.error:.3g}, a "
-            f"share of {found.error / found.trace:.3g}. Raise `max_rank` or `tol`, or "
-            f"choose a larger scale."
+            f"{where}: {limit} was reached on `{name}` before `tol` = {goal.tol:g}. The "
+            f"trace error reached is {found.error:.3g}, a share of "
+            f"{found.error / found.trace:.3g}. {remedy}."
         )
         warnings.warn(msg, ToleranceWarning, stacklevel=3)
 

@@ -5,7 +5,7 @@ needs is the one matrix :math:`\sum_i w_i f(z_i) f(z_i)^\top`. Such sums add: a 
 split over files or machines is summed, not gathered, and rows can be taken out again.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from operator import add
 from typing import Literal, TypeAlias
 
@@ -18,7 +18,7 @@ from jointdist.executor import Executor, executor_for
 from jointdist.features import FeatureMap
 from jointdist.rows import Rows, as_rows, as_weights
 
-__all__ = ["Moments", "Precision", "collect", "moments"]
+__all__ = ["Moments", "Precision", "collect", "moments", "paired_rows"]
 
 Precision: TypeAlias = Literal["float64", "float32"]
 
@@ -44,12 +44,12 @@ class Moments:
     """
 
     count: int
-    gram: Array
+    gram: Array = field(repr=False)
     trace_x: float
     trace_y: float
     rank_x: int
     rank_y: int
-    keys: tuple[str, str]
+    keys: tuple[str, str] = field(repr=False)
 
     @property
     def weight(self) -> float:
@@ -170,18 +170,22 @@ def moments(
     Moments
         The sums over all rows.
     """
-    where = "moments"
+    x, y, weights = paired_rows("moments", X, Y, sample_weight)
+    for rows, side in ((x, map_x), (y, map_y)):
+        d = int(side.landmarks.shape[1])
+        require(rows.d == d, rows.where, rows.name, f"a table of {d} columns", rows.d)
+    executor = executor_for(x, executor)
+    return collect(map_x, map_y, x, y, weights, precision=precision, executor=executor)
+
+
+def paired_rows(
+    where: str, X: object, Y: object, sample_weight: object
+) -> tuple[Rows, Rows, NDArray[np.float64] | None]:
+    """Return the rows of both sides, equally many, and their weights."""
     x = as_rows(X, where=where, name="X")
     y = as_rows(Y, where=where, name="Y", vector=True)
     require(x.n == y.n, where, "Y", f"as long as `X` ({x.n} rows)", Words(f"{y.n} rows"))
-    for rows, name, width in ((x, "X", map_x), (y, "Y", map_y)):
-        d = int(width.landmarks.shape[1])
-        require(rows.d == d, where, name, f"a table of {d} columns", rows.d)
-    allowed = ("float64", "float32")
-    require(precision in allowed, where, "precision", f"one of {allowed}", precision)
-    weights = as_weights(sample_weight, x)
-    executor = executor or executor_for(x)
-    return collect(map_x, map_y, x, y, weights, precision=precision, executor=executor)
+    return x, y, as_weights(sample_weight, x)
 
 
 def collect(
@@ -200,6 +204,8 @@ def collect(
     triangular solve can wait for the sums, where it costs nothing, as long as
     :math:`C^{-1}` does not enlarge rounding too much. Otherwise each block is solved.
     """
+    allowed = ("float64", "float32")
+    require(precision in allowed, x.where, "precision", f"one of {allowed}", precision)
     maps = (map_x, map_y)
     eps = float(np.finfo(precision).eps)
     late = [eps * side.amplification <= _AMPLIFIED_ROUNDING for side in maps]

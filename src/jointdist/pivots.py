@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jointdist._array import Array, array_namespace, device, like, to_numpy
-from jointdist.errors import NotPositiveDefiniteError
+from jointdist.errors import NotPositiveDefiniteError, Words, require
 from jointdist.executor import Executor
 from jointdist.features import FeatureMap
 from jointdist.kernels import Kernel
@@ -256,8 +256,8 @@ def _sweep(search: Search, found: FeatureMap) -> _Sweep:
 
 def _no_pivots(search: Search) -> Pivots:
     none = np.empty(0, dtype=np.intp)
-    core = like(np.empty((0, 0)), search.rows.source)
-    empty = FeatureMap(search.kernel, search.rows.take(none), core)
+    landmarks = search.rows.read(0, 0)
+    empty = FeatureMap(search.kernel, landmarks, like(np.empty((0, 0)), landmarks))
     return Pivots(empty, none, trace=0.0, error=0.0)
 
 
@@ -282,6 +282,9 @@ def _grow(
     xp = array_namespace(candidates)
     known = found.solve(found.columns(candidates))
     left = to_numpy(found.kernel(candidates, candidates) - known.T @ known)
+    finite = bool(np.isfinite(left).all())
+    got = Words(f"values that are not finite from {found.kernel!r}")
+    require(finite, "pivoted_cholesky", "kernel", "finite on the data", got)
     accepted, block = _accept(left, chance, floor, room)
     picked = like(accepted.astype(np.int64), candidates)
     below = to_numpy(xp.take(known, picked, axis=1)).T
@@ -325,12 +328,16 @@ def _rounding(largest: float, rank: int) -> float:
 def _require_psd(
     kernel: Kernel, left: NDArray[np.float64], largest: float, rank: int, first_row: int
 ) -> None:
-    """Raise if the diagonal of the remainder is negative beyond rounding, or NaN."""
+    """Raise if the diagonal of the remainder is not finite, or negative beyond rounding."""
     lowest = int(np.argmin(left))  # a NaN counts as lowest
-    if not left[lowest] >= -(_EPS**0.5) * abs(largest):
+    row = first_row + lowest
+    if not np.isfinite(left[lowest]) or not np.isfinite(largest):
+        bad = first_row + int(np.argmin(np.isfinite(left)))
+        got = Words(f"a value that is not finite at row {bad} from {kernel!r}")
+        require(False, "pivoted_cholesky", "kernel", "finite on the data", got)
+    if left[lowest] < -(_EPS**0.5) * abs(largest):
         msg = (
             f"pivoted_cholesky: `kernel` must be positive semidefinite. Got {kernel!r}: "
-            f"after {rank} pivots {left[lowest]:.3g} is left of its diagonal at row "
-            f"{first_row + lowest}."
+            f"after {rank} pivots {left[lowest]:.3g} is left of its diagonal at row {row}."
         )
         raise NotPositiveDefiniteError(msg)

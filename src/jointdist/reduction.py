@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from jointdist.errors import Words, require
 from jointdist.executor import Executor, executor_for
 from jointdist.kernels import Kernel
 from jointdist.lowrank import (
@@ -23,9 +22,8 @@ from jointdist.lowrank import (
     generator,
     warn_if_short,
 )
-from jointdist.moments import Moments, Precision, collect
+from jointdist.moments import Moments, Precision, collect, paired_rows
 from jointdist.pivots import SUBSAMPLE, Pivots, Search, in_rounds, on_subsample
-from jointdist.rows import as_rows, as_weights
 
 __all__ = ["Reduction", "reduce_sample"]
 
@@ -100,14 +98,11 @@ def reduce_sample(
     True
     """
     where = "reduce_sample"
-    x = as_rows(X, where=where, name="X")
-    y = as_rows(Y, where=where, name="Y", vector=True)
-    require(x.n == y.n, where, "Y", f"as long as `X` ({x.n} rows)", Words(f"{y.n} rows"))
+    x, y, weights = paired_rows(where, X, Y, sample_weight)
     check_kernel(kernel_x, x, where, "kernel_x")
     check_kernel(kernel_y, y, where, "kernel_y")
-    weights = as_weights(sample_weight, x)
     goal = checked_goal(where, x, tol, max_rank, pivoting, relative=relative)
-    executor = executor or executor_for(x)
+    executor = executor_for(x, executor)
     rng = generator(where, random_state)
     searches = [
         Search(kernel, rows, weights, goal, np.random.default_rng(seed), executor)
@@ -133,8 +128,8 @@ def reduce_sample(
         found = [choose_pivots(search, pivoting) for search in searches]
         moments = sums(found)
 
-    for name, search, side in zip("XY", searches, found, strict=True):
-        warn_if_short(where, name, search, side)
+    for name, side in zip("XY", found, strict=True):
+        warn_if_short(where, name, goal, side)
     low = [
         LowRank(f.map, f.rows, f.trace, f.error, s.rows)
         for s, f in zip(searches, found, strict=True)

@@ -1,11 +1,12 @@
 """Tables read in row blocks: checked once, converted as they are read.
 
 A :class:`Rows` is all that the engine knows of the data. It may stand on an array in
-memory, on a memory-mapped file or on a GPU; whatever can be cut into slices of rows.
+memory or on a GPU, on a memory-mapped file or on a data frame; on whatever can be cut
+into slices of rows.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -17,6 +18,10 @@ from jointdist.errors import Words, require
 
 __all__ = ["Rows", "as_rows", "as_weights"]
 
+Frame: TypeAlias = nw.DataFrame[Any]
+
+_SCAN = 65_536  # rows of a block in the search for a bad number
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
@@ -24,13 +29,13 @@ class Rows:
 
     Attributes
     ----------
-    source : Array of shape (n, d)
-        Where the rows come from.
+    source : Array of shape (n, d) or data frame
+        Where the rows come from. It is not copied, and must not change.
     where, name : str
         Who asked for the rows, and the name of the argument, for messages.
     """
 
-    source: Array
+    source: Array | Frame
     where: str
     name: str
 
@@ -44,34 +49,61 @@ class Rows:
         """The number of columns."""
         return int(self.source.shape[1])
 
+    @property
+    def columns(self) -> list[str] | None:
+        """The names of the columns, if the table has any."""
+        return self.source.columns if isinstance(self.source, nw.DataFrame) else None
+
+    @property
+    def in_host_memory(self) -> bool:
+        """Whether blocks are NumPy arrays."""
+        return isinstance(self.source, np.ndarray | nw.DataFrame)
+
     def read(self, start: int, stop: int) -> Array:
         """Return rows ``start`` to ``stop`` as finite float64 numbers."""
-        return self._checked(self.source[start:stop, :], lambda i: start + i)
+        if isinstance(self.source, nw.DataFrame):
+            block = _float64(_numbers(self.source[start:stop]))
+        else:
+            block = _float64(self.source[start:stop, :])
+        xp = array_namespace(block)
+        finite = xp.isfinite(block)
+        if not bool(xp.all(finite)):
+            row, column = (int(places[0]) for places in xp.nonzero(~finite))
+            label = column if self.columns is None else repr(self.columns[column])
+            value = float(block[row, column])
+            got = Words(f"{value} at row {start + row}, column {label}")
+            require(ok=False, where=self.where, name=self.name, rule="finite", value=got)
+        return block
 
     def take(self, rows: NDArray[np.intp]) -> Array:
         """Return the given rows, in the given order."""
-        xp = array_namespace(self.source)
-        chosen = like(np.asarray(rows, dtype=np.int64), self.source)
-        return self._checked(xp.take(self.source, chosen, axis=0), lambda i: int(rows[i]))
+        if isinstance(self.source, nw.DataFrame):
+            block = _float64(_numbers(self.source[rows]))
+        else:
+            xp = array_namespace(self.source)
+            places = like(np.asarray(rows, dtype=np.int64), self.source)
+            block = _float64(xp.take(self.source, places, axis=0))
+        xp = array_namespace(block)
+        if not bool(xp.all(xp.isfinite(block))):
+            for start in range(0, self.n, _SCAN):  # name the first, whatever was taken
+                self.read(start, min(start + _SCAN, self.n))
+        return block
 
     def subset(self, rows: NDArray[np.intp]) -> "Rows":
         """Return a table of the given rows, copied into memory."""
         return Rows(self.take(rows), self.where, self.name)
 
-    def _checked(self, block: Array, row_number: Any) -> Array:
-        xp = array_namespace(self.source)
-        block = xp.astype(xp.asarray(block), xp.float64, copy=False)
-        finite = xp.isfinite(block)
-        if not bool(xp.all(finite)):
-            row, column = (int(i[0]) for i in xp.nonzero(~finite))
-            value = float(block[row, column])
-            got = Words(f"{value} at row {row_number(row)}, column {column}")
-            require(ok=False, where=self.where, name=self.name, rule="finite", value=got)
-        return block
+    def require_like(self, other: "Rows") -> None:
+        """Raise unless this table has the columns of another one."""
+        d = other.d
+        require(self.d == d, self.where, self.name, f"a table of {d} columns", self.d)
+        if self.columns is not None and other.columns is not None:
+            same, rule = self.columns == other.columns, f"of columns {other.columns}"
+            require(same, self.where, self.name, rule, self.columns)
 
 
 def as_rows(data: object, *, where: str, name: str, vector: bool = False) -> Rows:
-    """Return ``data`` as :class:`Rows`, without copying what is an array already.
+    """Return ``data`` as :class:`Rows`, without copying arrays or data frames.
 
     Parameters
     ----------
@@ -84,23 +116,19 @@ def as_rows(data: object, *, where: str, name: str, vector: bool = False) -> Row
     """
     if isinstance(data, Rows):
         return data
-    array = _as_array(data, where, name)
-    if vector and array.ndim == 1:
-        array = array[:, None]
-    rule = (
-        "a vector or a table of rows" if vector else "two-dimensional (n rows, d columns)"
-    )
-    got = Words(
-        f"an array of shape {tuple(array.shape)}{_REMEDY if array.ndim == 1 else ''}"
-    )
-    require(array.ndim == 2, where, name, rule, got)
-    require(
-        min(array.shape) > 0, where, name, "a table with at least one row and column", got
-    )
-    return Rows(array, where, name)
-
-
-_REMEDY = "; write X[:, None] if it is one column, X[None, :] if it is one row"
+    source = _source(data, where, name)
+    shape = tuple(source.shape)
+    got = f"shape {shape}"
+    empty = len(shape) > 0 and min(shape) == 0
+    rule = "a table with at least one row and one column"
+    require(not empty, where, name, rule, Words(got))
+    if len(shape) == 1 and vector:
+        source = source.to_frame() if isinstance(source, nw.Series) else source[:, None]
+    elif len(shape) == 1:
+        got += "; give a single column as a table of shape (n, 1)"
+    rule = "a vector or a table of rows" if vector else "a table of n rows and d columns"
+    require(len(source.shape) == 2, where, name, rule, Words(got))
+    return Rows(source, where, name)
 
 
 def as_weights(weights: object, rows: Rows) -> NDArray[np.float64] | None:
@@ -114,7 +142,7 @@ def as_weights(weights: object, rows: Rows) -> NDArray[np.float64] | None:
     where, name = rows.where, "sample_weight"
     table = as_rows(weights, where=where, name=name, vector=True)
     rule = f"one number for each of the {rows.n} rows"
-    got = Words(f"an array of shape {tuple(table.source.shape)}")
+    got = Words(f"{table.n} rows of {table.d}")
     require((table.n, table.d) == (rows.n, 1), where, name, rule, got)
     values: NDArray[np.float64] = to_numpy(table.read(0, table.n))[:, 0]
     require(values.min() >= 0, where, name, "zero or positive", float(values.min()))
@@ -122,49 +150,57 @@ def as_weights(weights: object, rows: Rows) -> NDArray[np.float64] | None:
     return values
 
 
-def _as_array(data: object, where: str, name: str) -> Array:
-    """Return an array of numbers of whatever library, or raise."""
-    rule = "a table of numbers"
-    require(data is not None, where, name, rule, None)
+def _source(data: Any, where: str, name: str) -> Any:
+    """Return an array of numbers of any library, or a data frame or series of numbers."""
     require(not issparse(data), where, name, "a dense array", Words("a sparse matrix"))
-    frame = nw.from_native(data, eager_only=True, allow_series=True, pass_through=True)
+    frame = nw.from_native(data, allow_series=True, pass_through=True)
+    lazy = isinstance(frame, nw.LazyFrame)
+    require(not lazy, where, name, "in memory", Words("a lazy frame; collect it first"))
     if isinstance(frame, nw.DataFrame | nw.Series):
-        return _from_frame(frame, where, name)
+        dtypes = {"": frame.dtype} if isinstance(frame, nw.Series) else frame.schema
+        for column, dtype in dtypes.items():
+            got = Words(f"{dtype} in column {column!r}; {_CODES}")
+            real = dtype.is_numeric() or dtype == nw.Boolean
+            require(real, where, name, "numeric", got)
+        return frame
     if isinstance(data, np.ma.MaskedArray):
         data = np.ma.filled(data.astype(np.float64), np.nan)
-    if is_array(data) and not isinstance(data, np.ndarray):
-        return _numeric(data, where, name)
-    try:
-        array = np.asanyarray(data) if isinstance(data, np.ndarray) else np.asarray(data)
-        if array.dtype == object:
-            array = array.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        require(ok=False, where=where, name=name, rule=rule, value=Words(str(error)))
-        raise
-    return _numeric(array, where, name)
-
-
-def _numeric(array: Array, where: str, name: str) -> Array:
-    if isinstance(array, np.ndarray):
-        real = array.dtype.kind in "biuf"
-    else:
-        kinds = ("bool", "real floating", "integral")
-        real = array_namespace(array).isdtype(array.dtype, kinds)
-    require(real, where, name, "numeric", Words(f"values of type {array.dtype}"))
+    array = data if is_array(data) else _from_python(data, where, name)
+    if isinstance(array, np.ndarray) and array.dtype == object:
+        array = _from_python(array.tolist(), where, name)
+    got = Words(f"values of type {array.dtype}; {_CODES}")
+    require(_is_real(array), where, name, "numeric", got)
     return array
 
 
-def _from_frame(
-    frame: "nw.DataFrame[Any] | nw.Series[Any]", where: str, name: str
-) -> NDArray[np.float64]:
-    """Return the numbers of a data frame or series; missing values become NaN."""
-    if isinstance(frame, nw.Series):
-        numbers = frame.dtype.is_numeric() or frame.dtype == nw.Boolean
-        require(numbers, where, name, "numeric", Words(f"values of type {frame.dtype}"))
-        return frame.cast(nw.Float64).to_numpy()
-    for column, dtype in frame.schema.items():
-        got = Words(f"column {column!r} of type {dtype}; give categories as number codes")
-        require(dtype.is_numeric() or dtype == nw.Boolean, where, name, "numeric", got)
-    if frame.is_empty() or not frame.columns:
-        return np.empty(frame.shape)
+_CODES = "give categories as number codes"
+
+
+def _from_python(data: object, where: str, name: str) -> NDArray[Any]:
+    """Return an array of nested sequences of numbers, in which None is missing."""
+    try:
+        array = np.asarray(data)
+        if array.dtype == object and not any(isinstance(v, str) for v in array.flat):
+            array = array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        got = Words(str(error).rstrip("."))
+        require(ok=False, where=where, name=name, rule="a table of numbers", value=got)
+        raise
+    return array
+
+
+def _is_real(array: Array) -> bool:
+    if isinstance(array, np.ndarray):
+        return array.dtype.kind in "biuf"
+    kinds = ("bool", "real floating", "integral")
+    return bool(array_namespace(array).isdtype(array.dtype, kinds))
+
+
+def _numbers(frame: Frame) -> NDArray[np.float64]:
+    """Return the numbers of a data frame; missing values become NaN."""
     return frame.select(nw.all().cast(nw.Float64)).to_numpy()
+
+
+def _float64(block: Array) -> Array:
+    xp = array_namespace(block)
+    return xp.astype(xp.asarray(block), xp.float64, copy=False)
