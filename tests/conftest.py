@@ -24,7 +24,7 @@ if find_spec("torch") is not None:
     LIBRARIES.append("torch")
 
 
-@pytest.fixture(params=LIBRARIES)
+@pytest.fixture(params=LIBRARIES, scope="session")
 def xp(request):
     """Return the namespace of an array library."""
     return array_namespace(import_module(request.param).empty(0))
