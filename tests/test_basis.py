@@ -1,5 +1,7 @@
 """Section 4.2: the basis is orthogonal twice, raw and centred."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -37,6 +39,7 @@ def test_the_identities_after_orthopsih_hold(kernel, X, seed):
     assert_allclose(Psi.T @ Psi, np.diag(basis.eigenvalues), atol=1e-8 * size)
     assert_allclose(small.x.factor @ basis.rotation, Psi, atol=off * np.sqrt(size))
     assert_array_equal(np.sort(basis.eigenvalues)[::-1], basis.eigenvalues)
+    assert (basis.eigenvalues >= 0).all()
 
 
 @given(kernel=kernels, X=points(), seed=seeds, weighted=st.booleans())
@@ -74,6 +77,15 @@ def test_bounds_are_the_column_minima_and_maxima(centred, block, rng):
     assert_allclose(lower, basis.features(X).min(axis=0), atol=1e-12)
     assert_allclose(upper, basis.features(X).max(axis=0), atol=1e-12)
     assert other.bounds(X[:, 0]).upper.shape == (other.rank,)
+
+
+def test_moments_without_weight_have_no_basis(rng):
+    small = reduced(k.Gaussian(), rng.normal(size=(30, 2)))
+    empty = replace(small, moments=small.moments - small.moments)
+    with pytest.raises(
+        ValueError, match=r"^double_orthogonal: `small` must be of positive"
+    ):
+        double_orthogonal(empty)
 
 
 def test_a_basis_says_what_was_kept(rng):

@@ -50,6 +50,24 @@ def test_each_block_has_one_blas_thread_and_the_old_limit_returns():
     assert blas_threads() == before
 
 
+def test_passes_at_the_same_time_leave_the_limit_as_it_was(rng):
+    before = blas_threads()
+    tables = [
+        as_rows(rng.normal(size=(n, 3)), where="t", name="X") for n in (4000, 900, 2000)
+    ]
+
+    def run(rows):
+        executor = Executor(workers=2, block_rows=50)
+        executor.reduce(operator.add, lambda _, x: x.T @ x, rows)
+
+    threads = [threading.Thread(target=run, args=(rows,)) for rows in tables * 3]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert blas_threads() == before
+
+
 def test_threads_follow_the_limit_of_blas():
     names = set()
 

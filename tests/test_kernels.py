@@ -115,6 +115,13 @@ def test_points_far_out_are_compared_exactly(family):
     assert_array_equal(np.diag(K), 1.0)
 
 
+def test_a_kernel_with_a_kink_sees_small_distances():
+    """Matérn 1/2 is not smooth at zero, so that distances may not be rounded there."""
+    X = np.linspace(0, 1, 300)[:, None] * [1.0, 1.0, 1.0]
+    near = X[:5] + np.array([1e-9, 0.0, 0.0])
+    assert_allclose(1 - np.diag(Matern(nu=0.5)(X[:5], near)), 1e-9, rtol=1e-6)
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_columns_of_wildly_different_scales_work(family):
     X = np.array([[1e-200, 1e200], [0.0, 1e200], [0.0, -1e200]])

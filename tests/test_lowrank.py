@@ -1,6 +1,7 @@
 """Theorem `thmChol`: what every pivoted Cholesky factor satisfies, whatever its pivots."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from jointdist import kernels as k
 from jointdist import pivoted_cholesky, pivots
 from jointdist.errors import NotPositiveDefiniteError, ToleranceWarning
 from jointdist.executor import Executor
+from jointdist.rows import as_rows
 
 EPS = np.finfo(float).eps
 rules = st.sampled_from(RULES)
@@ -78,6 +80,32 @@ def test_column_takes_the_largest_column_norm_at_each_step(rng):
     for m, pivot in enumerate(low.pivots):
         norms = np.linalg.norm(schur_complement(K, low.pivots[:m]), axis=0)
         assert norms[pivot] >= norms.max() * (1 - 1e-9)
+
+
+def test_column_norms_count_weights(rng):
+    X, w = rng.normal(size=(60, 2)), rng.integers(0, 4, 60).astype(float)
+    K = k.Gaussian()(X, X)
+    low = pivoted_cholesky(k.Gaussian(), X, pivoting="column", sample_weight=w)
+    for m, pivot in enumerate(low.pivots):
+        norms = w @ schur_complement(K, low.pivots[:m]) ** 2
+        assert norms[pivot] >= norms[w > 0].max() * (1 - 1e-9)
+
+
+def test_a_subsample_takes_its_share_of_an_absolute_tolerance(rng):
+    rows = as_rows(rng.normal(size=(100_000, 1)), where="t", name="X")
+    w = rng.random(100_000)
+
+    def proposed(tol, relative, weights):
+        goal = pivots.Goal(tol, relative, 100, rank_asked=True)
+        seed, eps = np.random.default_rng(0), float(EPS)
+        search = pivots.Search(
+            k.Gaussian(0.5), "kernel", eps, rows, weights, goal, seed, Executor()
+        )
+        return pivots.on_subsample(search).rows
+
+    for weights, trace in ((None, 100_000), (w, w.sum())):
+        share = proposed(1e-3, True, weights)
+        assert_array_equal(proposed(1e-3 * trace, False, weights), share)
 
 
 def test_rp_draws_pivots_in_proportion_to_the_residual():
@@ -199,12 +227,103 @@ def test_max_rank_warns_with_the_error_reached(rule, rng):
     assert_allclose(low.error, np.trace(np.eye(100) - low.factor @ low.factor.T), rtol=1e-9)
 
 
-@pytest.mark.parametrize("rule", ["rp", "greedy"])
-def test_a_tolerance_below_rounding_warns(rule, rng):
+@pytest.mark.parametrize("rule", RULES)
+def test_a_tolerance_below_rounding_is_reported_as_missed(rule, rng):
     X = rng.normal(size=(150, 2))
-    message = r"the limit of rounding was reached on `X` before `tol` = 1e-17"
-    with pytest.warns(ToleranceWarning, match=message):
-        pivoted_cholesky(k.Gaussian(), X, tol=1e-17, pivoting=rule, random_state=0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        low = pivoted_cholesky(k.Gaussian(), X, tol=1e-17, pivoting=rule, random_state=0)
+    assert low.relative_error < 1e-12
+    assert [w.category for w in caught] == [ToleranceWarning] * (low.relative_error > 1e-17)
+    message = (
+        "pivoted_cholesky: the limit of rounding was reached on `X` before `tol` = 1e-17"
+    )
+    assert all(str(w.message).startswith(message) for w in caught)
+    assert all(w.filename == __file__ for w in caught)
+
+
+def test_the_default_rank_does_not_cut_silently():
+    X = np.arange(2100.0)[:, None]
+    with pytest.warns(ToleranceWarning, match=r"`max_rank` = 2048 was reached on `X`"):
+        pivoted_cholesky(k.Delta(), X, tol=0, random_state=0)
+    assert pivoted_cholesky(k.Delta(), X, tol=0, max_rank=50, random_state=0).rank == 50
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_row_of_weight_zero_has_no_say(rule, rng):
+    X, w = rng.normal(size=(300, 2)), np.ones(300)
+    X[7], w[7] = 1e8, 0.0
+    low = pivoted_cholesky(
+        k.Polynomial(2), X, sample_weight=w, pivoting=rule, random_state=0
+    )
+    assert 1 <= low.rank <= 6
+    assert low.relative_error <= 1e-3
+    assert 7 not in low.pivots
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_an_error_far_below_the_largest_entry_is_seen(rule, rng):
+    """One huge entry of the diagonal does not hide what is left of the others."""
+    X = rng.normal(size=(500, 2))
+    X[0] = 1e5
+    kernel = k.Polynomial(2) + k.Gaussian()
+    low = pivoted_cholesky(
+        kernel, X, tol=1.0, relative=False, pivoting=rule, random_state=0
+    )
+    left = (kernel.diagonal(X) - (low.factor**2).sum(axis=1))[1:]
+    assert low.rank > 10
+    assert low.error <= 1.0
+    assert_allclose(low.error, left.sum(), atol=1e-3)
+
+
+@pytest.mark.parametrize("dimension", [3, 30, 500])
+@pytest.mark.parametrize("tol", [1e-3, 1e-6, 1e-8])
+def test_tight_clusters_far_apart_are_positive_definite(dimension, tol):
+    """Rounding of distances in many columns is not taken for a bad kernel."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        centres = rng.normal(size=(20, dimension))
+        centres *= 80 / np.linalg.norm(centres, axis=1, keepdims=True)
+        plane = rng.normal(size=(2, dimension))
+        plane /= np.linalg.norm(plane, axis=1, keepdims=True)
+        X = np.repeat(centres, 30, axis=0) + 0.5 * rng.normal(size=(600, 2)) @ plane
+        low = pivoted_cholesky(k.Gaussian(), X, tol=tol, random_state=0)
+        assert low.relative_error <= tol
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, bool])
+def test_kernels_may_compute_in_other_types(dtype):
+    class Typed(k.Delta):
+        def __call__(self, X, Z):
+            return k.Delta.__call__(self, X, Z).astype(dtype)
+
+        def diagonal(self, X):
+            return np.ones(len(X), dtype=dtype)
+
+    X = np.repeat(np.arange(6.0), 4)[:, None]
+    low = pivoted_cholesky(Typed(), X, random_state=0)
+    assert low.rank == 6
+    assert low.factor.dtype == np.float64
+
+
+def test_a_kernel_in_single_precision_is_taken_at_its_word(rng):
+    class Single(k.Gaussian):
+        def __call__(self, X, Z):
+            return k.Gaussian.__call__(self, X, Z).astype(np.float32)
+
+    X = rng.normal(size=(500, 2))
+    assert pivoted_cholesky(Single(), X, random_state=0).relative_error <= 1e-3
+    low = pivoted_cholesky(Single(), X, tol=0, random_state=0)
+    assert low.relative_error < 1e-3
+
+
+def test_a_kernel_that_returns_lists_is_refused():
+    class Lists(k.Delta):
+        def diagonal(self, X):
+            return [1.0] * len(X)
+
+    with pytest.raises(ValueError, match=r"diagonal is an array of .*Got <class 'list'>"):
+        pivoted_cholesky(Lists(), np.zeros((3, 1)))
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -252,10 +371,6 @@ class Indefinite:
 
     def __repr__(self):
         return "Indefinite()"
-
-
-class Broken(k.Gaussian):
-    """A kernel with one thing wrong."""
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -333,7 +448,7 @@ def test_a_kernel_of_the_wrong_shape_is_found_out(rng):
             return super().diagonal(X)[:, None]
 
     with pytest.raises(
-        ValueError, match=r"`kernel` .* diagonal has shape \(3,\) for 3 rows"
+        ValueError, match=r"`kernel` .* diagonal is an array of shape \(3,\) for 3"
     ):
         pivoted_cholesky(Wrong(), rng.normal(size=(50, 1)))
 

@@ -1,5 +1,7 @@
 """From rows to small matrices: one pass gives what three calls would."""
 
+import re
+
 import numpy as np
 import polars as pl
 import pytest
@@ -126,3 +128,41 @@ def test_a_reduction_of_a_data_frame_is_that_of_its_numbers(rng):
     assert_array_equal(of_frames.x.pivots, of_numbers.x.pivots)
     assert_allclose(of_frames.moments.gram, of_numbers.moments.gram, atol=1e-9 * 3000)
     assert len(repr(of_frames)) < 400
+
+
+class Indefinite(k.Delta):
+    """Negative beyond its diagonal, and only far away from zero."""
+
+    def __call__(self, X, Z):
+        return k.Delta.__call__(self, X, Z) + 3 * ((X[:, :1] > 0) & (Z[:, 0] < 0))
+
+    def diagonal(self, X):
+        return np.ones(len(X))
+
+
+@pytest.mark.parametrize("n", [200, 5000])
+def test_an_indefinite_kernel_is_named_with_its_row(small_subsample, n):  # noqa: ARG001
+    X = np.zeros((n, 1))
+    X[-n // 10 :: 2], X[-n // 10 + 1 :: 2] = 1.0, -1.0
+    message = r"^reduce_sample: `kernel_y` must be positive semidefinite.* at row (\d+)\."
+    with pytest.raises(ValueError, match=message) as caught:
+        reduce_sample(k.Gaussian(), Indefinite(), X, X, random_state=0)
+    assert int(re.search(message, str(caught.value)).group(1)) >= n - n // 10
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize("tol", [1e-7, 1e-9])
+def test_a_small_tolerance_is_verified_exactly(small_subsample, precision, tol, rng):  # noqa: ARG001
+    X = rng.normal(size=(5000, 1))
+    small = reduce_sample(
+        k.Gaussian(2.0),
+        k.Delta(),
+        X,
+        np.zeros(5000),
+        tol=tol,
+        precision=precision,
+        random_state=1,
+    )
+    left = 1 - (small.x.features(X) ** 2).sum(axis=1)
+    assert_allclose(small.x.relative_error, left.mean(), rtol=0.02)
+    assert small.x.relative_error <= tol

@@ -153,6 +153,16 @@ def test_the_first_bad_number_of_a_large_table_is_named():
         pivoted_cholesky(Gaussian(), frame)
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_taking_rows_copies_only_these(order, rng):
+    table = rows(np.asarray(rng.normal(size=(50_000, 10)), order=order))
+    tracemalloc.start()
+    table.take(np.array([5, 40_000]))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100_000
+
+
 @pytest.mark.parametrize("library", [pd, pl])
 def test_data_frames_are_converted_block_by_block(library, rng):
     """A frame of small integers is never held as floats as a whole."""

@@ -1,7 +1,7 @@
-"""The only module that tells one array library from another.
+"""What differs from one array library to another.
 
-Everything else is written against the array API standard through the namespace
-returned by :func:`array_namespace`.
+The mathematics is written against the array API standard, through the namespace
+returned by :func:`array_namespace`; only here and where rows are read is NumPy special.
 """
 
 from typing import Any, TypeAlias
@@ -21,7 +21,7 @@ __all__ = [
     "like",
     "symmetric",
     "to_numpy",
-    "towards_zero",
+    "zero_below",
 ]
 
 Array: TypeAlias = Any  # the standard has no Protocol for arrays yet
@@ -56,14 +56,17 @@ def exp(a: Array) -> Array:
     return array_namespace(a).exp(a)
 
 
-def towards_zero(a: Array, *, sign: float) -> Array:
-    """Set to zero what has not the given sign; ``a`` may be overwritten."""
-    xp = array_namespace(a)
+def zero_below(a: Array, limit: float) -> Array:
+    """Set to zero what is nearer to it than ``limit``, or beyond it on the other side.
+
+    All of ``a`` has the sign of ``limit``, but for rounding. It may be overwritten.
+    """
     if not is_numpy_array(a):
-        return xp.clip(a, max=0.0) if sign < 0 else xp.clip(a, min=0.0)
-    if sign < 0:  # most often there is nothing to do, which is seen fast
-        return np.minimum(a, 0.0, out=a) if a.max(initial=0.0) > 0 else a
-    return np.maximum(a, 0.0, out=a) if a.min(initial=0.0) < 0 else a
+        small = a < limit if limit > 0 else a > limit
+        return array_namespace(a).where(small, 0.0, a)
+    if (a.min() < limit) if limit > 0 else (a.max() > limit):  # rare, and seen fast
+        a[a < limit if limit > 0 else a > limit] = 0.0
+    return a
 
 
 def symmetric(a: Array) -> Array:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jointdist._array import Array, array_namespace, symmetric
-from jointdist.errors import require
+from jointdist.errors import Words, require
 from jointdist.executor import Executor, executor_for
 from jointdist.features import FeatureMap
 from jointdist.lowrank import LowRank
@@ -129,6 +129,8 @@ def double_orthogonal(small: Reduction, *, centred: bool = True) -> tuple[Basis,
         The basis of X and that of Y.
     """
     sums = small.moments
+    got = Words(f"moments of weight {sums.weight:g}")
+    require(sums.weight > 0, "double_orthogonal", "small", "of positive weight", got)
     x = _basis(small.x, sums.weight, sums.sum_x, sums.gram_x, centred=centred)
     y = _basis(small.y, sums.weight, sums.sum_y, sums.gram_y, centred=centred)
     return x, y

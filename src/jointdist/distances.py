@@ -6,7 +6,7 @@ from operator import add
 
 import numpy as np
 
-from jointdist._array import Array, array_namespace, towards_zero
+from jointdist._array import Array, array_namespace, zero_below
 
 __all__ = ["squared_distances", "sum_over_columns"]
 
@@ -14,12 +14,12 @@ __all__ = ["squared_distances", "sum_over_columns"]
 def squared_distances(
     X: Array, Z: Array, *, factor: float = 1.0, exact: bool = False
 ) -> Array:
-    r"""Return ``factor`` times :math:`|x_i - z_j|^2`; exactly zero where they coincide.
+    r"""Return ``factor`` times :math:`|x_i - z_j|^2`; zero where they coincide.
 
     One small matrix product of ``(x, |x|^2, 1)`` and ``(-2 z, 1, |z|^2)``, after a
-    shift of the origin. Its rounding grows with the norms: distances below it are set
-    to zero, and points far out are subtracted column by column instead, as all are when
-    ``exact`` is asked for.
+    shift of the origin. Its rounding grows with the norms: squared distances below it
+    are set to zero, and if any point is far out (90 units), or ``exact`` is asked for,
+    points are subtracted column by column instead.
     """
     xp = array_namespace(X, Z)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -29,13 +29,12 @@ def squared_distances(
             xx = xp.sum(x * x, axis=1, keepdims=True)
             zz = xp.sum(z * z, axis=1, keepdims=True)
             eps = float(xp.finfo(x.dtype).eps)
-            near = eps**-0.3  # rounding stays below eps ** 0.7
-            if float(xp.max(xx)) <= near and float(xp.max(zz)) <= near:
-                norm = factor * (1 - 4 * (X.shape[1] + 2) * eps)  # less the rounding
-                left = [(-2 * factor) * x, norm * xx, xp.ones_like(xx)]
-                right = [z, xp.ones_like(zz), norm * zz]
+            largest = max(float(xp.max(xx)), float(xp.max(zz)))
+            if largest <= eps**-0.25:
+                left = [(-2 * factor) * x, factor * xx, xp.ones_like(xx)]
+                right = [z, xp.ones_like(zz), factor * zz]
                 product = xp.concat(left, axis=1) @ xp.concat(right, axis=1).T
-                return towards_zero(product, sign=factor)
+                return zero_below(product, 32 * eps * largest * factor)
         return sum_over_columns(X, Z, lambda x, z: factor * (x - z) ** 2)
 
 

@@ -83,9 +83,11 @@ def is_whole(value: object, *, least: int) -> bool:
 
 
 def is_number(value: object, *, least: float, below: float = math.inf) -> bool:
-    """Tell whether ``value`` is a number of at least ``least`` and below a limit; True is none."""
-    if isinstance(value, bool) or not isinstance(
-        value, int | float | np.integer | np.floating
-    ):
+    """Tell whether ``value`` is a number from ``least`` to below a limit; True is none."""
+    kinds = int | float | np.integer | np.floating
+    if isinstance(value, bool) or not isinstance(value, kinds):
         return False
-    return bool(least <= value < below)
+    try:
+        return bool(least <= float(value) < below)
+    except OverflowError:
+        return False

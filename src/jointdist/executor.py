@@ -6,8 +6,9 @@ arrive in the order of the rows, so that sums do not depend on the number of thr
 """
 
 import os
+import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
@@ -62,22 +63,10 @@ class Executor:
         if n <= self.block_rows:
             yield work(0)
             return
-        blas = ThreadpoolController()
-        workers = self.workers or _blas_threads(blas)
-        starts = iter(range(0, n, self.block_rows))
-        with blas.limit(limits=1), ThreadPoolExecutor(workers) as pool:
-            ahead: deque[Future[T]] = deque()
-            try:
-                for start in islice(starts, 2 * workers):
-                    ahead.append(pool.submit(work, start))
-                while ahead:
-                    result = ahead.popleft().result()
-                    for start in islice(starts, 1):
-                        ahead.append(pool.submit(work, start))
-                    yield result
-            finally:
-                for future in ahead:
-                    future.cancel()
+        with _ONE_BLAS_THREAD as allowed:
+            yield from _in_order(
+                work, range(0, n, self.block_rows), self.workers or allowed
+            )
 
     def reduce(self, combine: Callable[[T, T], T], task: Task[T], *tables: Rows) -> T:
         """Return the results of ``task`` over the row blocks, combined pair by pair."""
@@ -93,7 +82,51 @@ def executor_for(rows: Rows, executor: Executor | None = None) -> Executor:
     return Executor() if rows.in_host_memory else Executor(workers=1, block_rows=1 << 18)
 
 
-def _blas_threads(blas: ThreadpoolController) -> int:
+def _in_order(work: Callable[[int], T], starts: Iterable[int], workers: int) -> Iterator[T]:
+    """Yield ``work(start)`` in order, a few of them at work ahead of the caller."""
+    waiting, ahead = iter(starts), deque[Future[T]]()
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            ahead.extend(pool.submit(work, start) for start in islice(waiting, 2 * workers))
+            while ahead:
+                result = ahead.popleft().result()
+                ahead.extend(pool.submit(work, start) for start in islice(waiting, 1))
+                yield result
+        finally:
+            for future in ahead:
+                future.cancel()
+
+
+class _OneBlasThread:
+    """BLAS on one thread while any pass runs, in whatever thread it was called.
+
+    The first to enter saves the limit, the last to leave restores it. Gives the number
+    of threads that BLAS was allowed before, at most the cores of this process.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._inside = threading.Lock(), 0
+
+    def __enter__(self) -> int:
+        with self._lock:
+            if self._inside == 0:
+                blas = ThreadpoolController()
+                self._allowed = _cores(blas)
+                self._limit = blas.limit(limits=1, user_api="blas")
+            self._inside += 1
+            return self._allowed
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limit.restore_original_limits()
+
+
+_ONE_BLAS_THREAD = _OneBlasThread()
+
+
+def _cores(blas: ThreadpoolController) -> int:
     """Return how many threads BLAS would use, at most the cores of this process."""
     try:
         cores = len(os.sched_getaffinity(0))

@@ -6,6 +6,7 @@ are the rows of the factor :math:`L = K B`, Eq. `Bprop1`.
 """
 
 import hashlib
+import re
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,7 +16,7 @@ from scipy.linalg.lapack import dtrtri
 from jointdist._array import Array, array_namespace, device, like, to_numpy
 from jointdist.kernels import Kernel
 
-__all__ = ["FeatureMap"]
+__all__ = ["FeatureMap", "kernel_diagonal", "kernel_matrix"]
 
 _WIDTH = 64  # of a diagonal block in the forward substitution
 
@@ -45,10 +46,14 @@ class FeatureMap:
 
     @cached_property
     def key(self) -> str:
-        """A fingerprint: maps with the same key have the same features."""
-        parts = (self.landmarks, self.core)
-        data = b"".join(np.ascontiguousarray(to_numpy(a)).tobytes() for a in parts)
-        return hashlib.blake2b(data, digest_size=16).hexdigest()
+        """A fingerprint: maps with the same key have the same features.
+
+        It is made of the kernel's ``repr``, less addresses, the landmarks and the core.
+        """
+        name = re.sub(r" at 0x[0-9a-fA-F]+", "", repr(self.kernel)).encode()
+        arrays = (to_numpy(a) for a in (self.landmarks, self.core))
+        parts = (repr(a.shape).encode() + np.ascontiguousarray(a).tobytes() for a in arrays)
+        return hashlib.blake2b(b"".join([name, *parts]), digest_size=16).hexdigest()
 
     @cached_property
     def inverse_core(self) -> Array:
@@ -59,11 +64,16 @@ class FeatureMap:
 
     @cached_property
     def amplification(self) -> float:
-        r"""How much :math:`C^{-1}` may enlarge rounding: :math:`|C^{-1}|_2^2`."""
+        r"""How much the solve may enlarge rounding of :math:`k(P, z)`.
+
+        The largest :math:`k(p, p)` times :math:`|C^{-1}|_2^2`: a number of at least one,
+        relative to the trace of the kernel matrix.
+        """
         if self.rank == 0:
             return 1.0
-        values = np.linalg.svd(to_numpy(self.core), compute_uv=False)
-        return float(values[-1] ** -2.0)
+        C = to_numpy(self.core)
+        smallest = np.linalg.svd(C, compute_uv=False)[-1]
+        return float((C * C).sum(axis=1).max() / smallest**2)
 
     def prefix(self, rank: int) -> "FeatureMap":
         """Return the map to the first ``rank`` features; features are nested."""
@@ -78,7 +88,7 @@ class FeatureMap:
             return array_namespace(Z).empty(
                 (0, Z.shape[0]), dtype=Z.dtype, device=device(Z)
             )
-        return self.kernel(self.landmarks, Z)
+        return kernel_matrix(self.kernel, self.landmarks, Z)
 
     def solve(self, columns: Array) -> Array:
         """Return :math:`C^{-1}` times ``columns``, by forward substitution in blocks."""
@@ -101,6 +111,20 @@ class FeatureMap:
         C, edges = self.core, range(0, self.rank, _WIDTH)
         ends = [(a, min(a + _WIDTH, self.rank)) for a in edges]
         return [(a, b, C[a:b, :a], _inverse(C[a:b, a:b])) for a, b in ends]
+
+
+def kernel_matrix(kernel: Kernel, X: Array, Z: Array) -> Array:
+    """Return the kernel matrix in float64, whatever the kernel computes in."""
+    K = kernel(X, Z)
+    xp = array_namespace(K)
+    return xp.astype(K, xp.float64, copy=False)
+
+
+def kernel_diagonal(kernel: Kernel, X: Array) -> Array:
+    """Return the diagonal of the kernel matrix in float64."""
+    d = kernel.diagonal(X)
+    xp = array_namespace(d)
+    return xp.astype(d, xp.float64, copy=False)
 
 
 def _inverse(C: Array) -> Array:

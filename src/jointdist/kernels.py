@@ -10,6 +10,7 @@ Product(Gaussian(scale=2.0).on(0, 1), Delta().on(2))
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
 from operator import add, mul
@@ -176,7 +177,8 @@ class Matern(_Stationary):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", _checked_scale("Matern", self.scale))
-        require(self.nu in (0.5, 1.5, 2.5), "Matern", "nu", "0.5, 1.5 or 2.5", self.nu)
+        known = is_number(self.nu, least=0.5) and self.nu in (0.5, 1.5, 2.5)
+        require(known, "Matern", "nu", "0.5, 1.5 or 2.5", self.nu)
 
     def __call__(self, X: Array, Z: Array) -> Array:
         """Return the kernel matrix."""
@@ -317,9 +319,12 @@ class Columns(_Combines):
 
     def __post_init__(self) -> None:
         _checked_kernels("Columns", (self.kernel,))
-        columns = tuple(self.columns)
+        given: Any = self.columns
+        columns = tuple(given) if isinstance(given, Iterable) else ()
         whole = all(is_whole(c, least=0) for c in columns)
-        require(columns and whole, "Columns", "columns", "column numbers from 0", columns)
+        require(
+            columns and whole, "Columns", "columns", "column numbers from 0", self.columns
+        )
         object.__setattr__(self, "columns", tuple(int(c) for c in columns))
 
     def __repr__(self) -> str:

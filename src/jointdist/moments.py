@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from jointdist._array import Array, array_namespace, device, like, symmetric, to_numpy
 from jointdist.errors import Words, require
 from jointdist.executor import Executor, executor_for
-from jointdist.features import FeatureMap
+from jointdist.features import FeatureMap, kernel_diagonal
 from jointdist.rows import Rows, as_rows, as_weights
 
 __all__ = ["Moments", "Precision", "collect", "moments", "paired_rows"]
@@ -99,11 +99,14 @@ class Moments:
         trace, kept = self.sides[1]
         return max(trace - float(kept.sum()), 0.0)
 
-    def __add__(self, other: "Moments") -> "Moments":
-        return self._combined(other, 1)
+    def __add__(self, other: object) -> "Moments":
+        return self._combined(other, 1) if isinstance(other, Moments) else NotImplemented
 
-    def __sub__(self, other: "Moments") -> "Moments":
-        return self._combined(other, -1)
+    def __radd__(self, other: object) -> "Moments":
+        return self if other == 0 else NotImplemented  # so that sum() works
+
+    def __sub__(self, other: object) -> "Moments":
+        return self._combined(other, -1) if isinstance(other, Moments) else NotImplemented
 
     def prefix(self, x: FeatureMap, y: FeatureMap) -> "Moments":
         """Return the moments of the first features only, those of the maps given."""
@@ -207,8 +210,12 @@ def collect(
     allowed = ("float64", "float32")
     require(precision in allowed, x.where, "precision", f"one of {allowed}", precision)
     maps = (map_x, map_y)
-    eps = float(np.finfo(precision).eps)
-    late = [eps * side.amplification <= _AMPLIFIED_ROUNDING for side in maps]
+    eps = float(np.finfo(np.float64).eps)
+    late = [
+        precision == "float64" and eps * side.amplification <= _AMPLIFIED_ROUNDING
+        for side in maps
+    ]
+    heaviest = 1.0 if weights is None else float(weights.max())
     ranks, keys = (map_x.rank, map_y.rank), (map_x.key, map_y.key)
 
     def block(start: int, *blocks: Array) -> Moments:
@@ -221,12 +228,12 @@ def collect(
             columns = side.columns(z)
             columns = columns if wait else side.solve(columns)
             parts.append(xp.astype(columns, dtype, copy=False))
-            diagonal = side.kernel.diagonal(z)
+            diagonal = kernel_diagonal(side.kernel, z)
             traces.append(float(xp.sum(diagonal) if w is None else w @ diagonal))
         f = xp.concat(parts, axis=0)
         if w is not None:
-            f = f * xp.astype(xp.sqrt(w), dtype)
-        gram = xp.astype(f @ f.T, xp.float64, copy=False)
+            f = f * xp.astype(xp.sqrt(w / heaviest), dtype)
+        gram = xp.astype(f @ f.T, xp.float64, copy=False) * heaviest
         return Moments(n, gram, traces[0], traces[1], *ranks, keys)
 
     total: Moments = executor.reduce(add, block, x, y)

@@ -7,6 +7,7 @@ sequential rule would have taken, and sweeps the rows once for what is left. Rou
 with the rank, so that all sweeps together cost little more than the last one.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from jointdist._array import Array, array_namespace, device, like, to_numpy
 from jointdist.errors import NotPositiveDefiniteError, Words, require
 from jointdist.executor import Executor
-from jointdist.features import FeatureMap
+from jointdist.features import FeatureMap, kernel_diagonal, kernel_matrix
 from jointdist.kernels import Kernel
 from jointdist.rows import Rows
 
@@ -33,7 +34,6 @@ __all__ = [
 ]
 
 SUBSAMPLE = 32_768  # rows on which the pivots of a large table are proposed
-_EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,7 @@ class Goal:
     tol: float
     relative: bool
     max_rank: int
+    rank_asked: bool  # whether `max_rank` was the user's choice
 
     def budget(self, trace: float) -> float:
         """Return the trace error that is allowed."""
@@ -54,11 +55,17 @@ class Search:
     """The kernel matrix to factor, and all that the choice of its pivots depends on."""
 
     kernel: Kernel
+    name: str  # of the kernel as an argument, for messages
+    eps: float  # the rounding of the kernel's own arithmetic
     rows: Rows
     weights: NDArray[np.float64] | None
     goal: Goal
     rng: np.random.Generator
     executor: Executor
+
+    def rounding(self, rank: int) -> float:
+        """Return the share of k(x, x) below which a residual is nothing but rounding."""
+        return 8 * self.eps * max(rank, 64)
 
 
 class Pivots(NamedTuple):
@@ -69,21 +76,19 @@ class Pivots(NamedTuple):
     trace: float
     error: float
 
-    def shortened(
-        self, goal: Goal, trace: float, kept: NDArray[np.float64]
-    ) -> "Pivots | None":
+    def shortened(self, goal: Goal, kept: NDArray[np.float64]) -> "Pivots | None":
         """Return the fewest of these pivots that reach the goal, or None.
 
         Features are nested, so the error of every smaller rank is known as well: the
-        trace less the sums of squares ``kept`` by the features up to that rank.
+        error of all plus the sums of squares ``kept`` by the features left out.
         """
-        errors = trace - np.concatenate([[0.0], np.cumsum(kept)])
-        within = errors <= goal.budget(trace)
+        errors = self.error + np.concatenate([np.cumsum(kept[::-1])[::-1], [0.0]])
+        within = errors <= goal.budget(self.trace)
         if not within.any():
             return None
         rank = int(np.argmax(within))
-        error = max(float(errors[rank]), 0.0)
-        return Pivots(self.map.prefix(rank), self.rows[:rank], trace, error)
+        shorter = self.map.prefix(rank), self.rows[:rank]
+        return Pivots(*shorter, self.trace, float(errors[rank]))
 
 
 Rule: TypeAlias = Callable[[Kernel, Array, Array, Array, Array | None], Array]
@@ -105,21 +110,22 @@ def one_by_one(search: Search, rule: Rule) -> Pivots:
     X = rows.read(0, rows.n)
     xp = array_namespace(X)
     w = None if search.weights is None else like(search.weights, X)
-    d = kernel.diagonal(X)
-    largest, trace = float(xp.max(d)), _total(d, w)
-    _require_psd(kernel, to_numpy(d), largest, rank=0, first_row=0)
+    d = diagonal = kernel_diagonal(kernel, X)
+    _require_psd(search, to_numpy(d), to_numpy(d), rank=0, start=0)
+    trace = _total(d, w)
     L = xp.empty((min(64, goal.max_rank), rows.n), dtype=d.dtype, device=device(X))
     pivots: list[int] = []
 
     while _total(d, w) > goal.budget(trace) and len(pivots) < goal.max_rank:
         m = len(pivots)
-        p = int(xp.argmax(rule(kernel, X, L[:m, :], d, w)))
-        if float(d[p]) <= _rounding(largest, m):
+        alive = xp.where(d > search.rounding(m) * diagonal, d, 0.0)
+        p = int(xp.argmax(rule(kernel, X, L[:m, :], alive, w)))
+        if not float(alive[p]) > 0:
             break
-        column = kernel(X[p : p + 1, :], X)[0, :] - L[:m, p] @ L[:m, :]
+        column = kernel_matrix(kernel, X[p : p + 1, :], X)[0, :] - L[:m, p] @ L[:m, :]
         column = column / xp.sqrt(d[p])
         d = d - column**2
-        _require_psd(kernel, to_numpy(d), largest, rank=m + 1, first_row=0)
+        _require_psd(search, to_numpy(d), to_numpy(diagonal), rank=m + 1, start=0)
         d = xp.clip(d, min=0)
         d[p] = 0
         if m == L.shape[0]:
@@ -150,7 +156,7 @@ def column_norms(kernel: Kernel, X: Array, L: Array, d: Array, w: Array | None) 
     norms, step = xp.zeros_like(d), 512
     for a in range(0, X.shape[0], step):
         b = min(a + step, X.shape[0])
-        squares = (kernel(X[a:b, :], X) - L[:, a:b].T @ L) ** 2
+        squares = (kernel_matrix(kernel, X[a:b, :], X) - L[:, a:b].T @ L) ** 2
         norms += xp.sum(squares, axis=0) if w is None else w[a:b] @ squares
     return norms if w is None else xp.where(w > 0, norms, -1.0)
 
@@ -161,10 +167,11 @@ def in_rounds(
     """Choose pivots in rounds, at random, from all rows.
 
     Candidates are drawn in proportion to the residual diagonal and accepted with the
-    probability that is left of it when their turn comes, which is randomly pivoted
-    Cholesky exactly [1]_; or, if ``uniform``, all rows alike, which is Nyström.
+    probability that is left of it when their turn comes: randomly pivoted Cholesky [1]_
+    without its rows of negligible residual. If ``uniform``, all rows are drawn alike,
+    which is Nyström.
 
-    Costs :math:`O(n m^2)` time in about log(m) sweeps; ``8 n`` bytes of memory.
+    Costs :math:`O(n m^2)` time in about log(m) sweeps, and a few vectors of length n.
 
     References
     ----------
@@ -174,30 +181,26 @@ def in_rounds(
     goal, rng = search.goal, search.rng
     found = start or _no_pivots(search)
     while True:
-        residual, largest, trace, kept = _sweep(search, found.map)
-        enough = found.shortened(goal, trace, kept)
+        found, residual, largest, kept = _sweep(search, found)
+        enough = found.shortened(goal, kept)
         if enough is not None:
             return enough
-        found = found._replace(trace=trace, error=max(trace - float(kept.sum()), 0.0))
-        m = found.map.rank
         # Pivots much smaller than what others have left would enlarge rounding.
         floor = min(1e-6 * largest, 1e-2 * float(residual.max()))
-        floor = max(floor, _rounding(largest, m))
         mass = np.where(residual > floor, 1.0 if uniform else residual, 0.0)
         if search.weights is not None:
             mass *= search.weights
-        if m >= goal.max_rank or not mass.any():
+        room = goal.max_rank - found.map.rank
+        if room == 0 or not mass.any():
             return found
-        size = min(max(32, m), 1024)
+        size = min(max(32, found.map.rank), 1024)
         drawn = _draw(rng, mass, size)
         chance = np.zeros(size) if uniform else rng.random(size)
-        room = goal.max_rank - m
-        grown, accepted = _grow(found.map, search.rows.take(drawn), chance, room, floor)
+        grown, accepted = _grow(search, found.map, drawn, chance, floor=floor, room=room)
         if not accepted.size:
             return found
-        found = found._replace(
-            map=grown, rows=np.concatenate([found.rows, drawn[accepted]])
-        )
+        rows = np.concatenate([found.rows, drawn[accepted]])
+        found = found._replace(map=grown, rows=rows)
 
 
 def on_subsample(search: Search) -> Pivots:
@@ -221,37 +224,40 @@ def on_subsample(search: Search) -> Pivots:
 
 
 class _Sweep(NamedTuple):
-    """What one pass over all rows says of a feature map."""
+    """What one pass over all rows says of a set of pivots."""
 
-    residual: NDArray[np.float64]  # k(x, x) - |phi(x)|^2, per row
-    largest: float  # largest k(x, x)
-    trace: float  # weighted sum of k(x, x)
+    found: Pivots  # with the trace and the error over all rows
+    residual: NDArray[np.float64]  # k(x, x) - |phi(x)|^2, zero if rounding or weightless
+    largest: float  # the largest k(x, x) of these
     kept: NDArray[np.float64]  # weighted sums of squares of the features
 
-    def joined(self, other: "_Sweep") -> "_Sweep":
-        largest = max(self.largest, other.largest)
-        trace, kept = self.trace + other.trace, self.kept + other.kept
-        return _Sweep(self.residual, largest, trace, kept)
 
-
-def _sweep(search: Search, found: FeatureMap) -> _Sweep:
+def _sweep(search: Search, found: Pivots) -> _Sweep:
     """Return what is left on each row and what each feature keeps, in one pass."""
+    kernel, m = search.kernel, found.map.rank
+    w = np.ones(search.rows.n) if search.weights is None else search.weights
+    counts = w > 0
+    counts[found.rows] = False
     residual = np.empty(search.rows.n)
 
-    def block(start: int, x: Array) -> _Sweep:
+    def block(start: int, x: Array) -> tuple[float, float, float, NDArray[np.float64]]:
         xp = array_namespace(x)
-        squares = found.solve(found.columns(x))
+        squares = found.map.solve(found.map.columns(x))
         squares *= squares
-        d = found.kernel.diagonal(x)
-        left = to_numpy(d - xp.sum(squares, axis=0))
-        largest, stop = float(xp.max(d)), start + left.shape[0]
-        _require_psd(found.kernel, left, largest, found.rank, start)
-        residual[start:stop] = left
-        w = None if search.weights is None else like(search.weights[start:stop], x)
-        kept = xp.sum(squares, axis=1) if w is None else squares @ w
-        return _Sweep(residual, largest, _total(d, w), to_numpy(kept))
+        diagonal = kernel_diagonal(kernel, x)
+        d, left = to_numpy(diagonal), to_numpy(diagonal - xp.sum(squares, axis=0))
+        _require_psd(search, left, d, rank=m, start=start)
+        rows = slice(start, start + len(d))
+        left = np.where(counts[rows], np.maximum(left, 0.0), 0.0)
+        residual[rows] = np.where(left > search.rounding(m) * d, left, 0.0)
+        largest = float(d.max(initial=0.0, where=w[rows] > 0))
+        kept = to_numpy(squares @ like(w[rows], x))
+        return largest, float(w[rows] @ d), float(w[rows] @ left), kept
 
-    return search.executor.reduce(_Sweep.joined, block, search.rows)
+    parts = search.executor.map(block, search.rows)
+    largest, trace, error, kept = (list(values) for values in zip(*parts, strict=True))
+    found = found._replace(trace=math.fsum(trace), error=math.fsum(error))
+    return _Sweep(found, residual, max(largest), np.sum(kept, axis=0))
 
 
 def _no_pivots(search: Search) -> Pivots:
@@ -272,20 +278,26 @@ def _draw(
 
 
 def _grow(
+    search: Search,
     found: FeatureMap,
-    candidates: Array,
+    drawn: NDArray[np.intp],
     chance: NDArray[np.float64],
-    room: int,
+    *,
     floor: float,
+    room: int,
 ) -> tuple[FeatureMap, NDArray[np.intp]]:
     """Add the accepted candidates to the landmarks, at most ``room`` of them."""
+    candidates = search.rows.take(drawn)
     xp = array_namespace(candidates)
     known = found.solve(found.columns(candidates))
-    left = to_numpy(found.kernel(candidates, candidates) - known.T @ known)
+    whole = kernel_matrix(search.kernel, candidates, candidates)
+    left = to_numpy(whole - known.T @ known)
+    d = np.diagonal(to_numpy(whole))
     finite = bool(np.isfinite(left).all())
-    got = Words(f"values that are not finite from {found.kernel!r}")
-    require(finite, "pivoted_cholesky", "kernel", "finite on the data", got)
-    accepted, block = _accept(left, chance, floor, room)
+    got = Words(f"values that are not finite from {search.kernel!r}")
+    require(finite, search.rows.where, search.name, "finite on the data", got)
+    floors = np.maximum(floor, search.rounding(found.rank + len(drawn)) * d)
+    accepted, block = _accept(left, chance, floors, room)
     picked = like(accepted.astype(np.int64), candidates)
     below = to_numpy(xp.take(known, picked, axis=1)).T
     above = to_numpy(found.core)
@@ -297,7 +309,10 @@ def _grow(
 
 
 def _accept(
-    left: NDArray[np.float64], chance: NDArray[np.float64], floor: float, room: int
+    left: NDArray[np.float64],
+    chance: NDArray[np.float64],
+    floors: NDArray[np.float64],
+    room: int,
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Go through the candidates in order; return those accepted and their core.
 
@@ -309,7 +324,7 @@ def _accept(
     for i, first in enumerate(np.diagonal(left)):
         k = len(accepted)
         now = first - L[i, :k] @ L[i, :k]
-        if k < room and now > floor and now > chance[i] * first:
+        if k < room and now > floors[i] and now > chance[i] * first:
             L[:, k] = (left[:, i] - L[:, :k] @ L[i, :k]) / np.sqrt(now)
             accepted.append(i)
     kept = np.asarray(accepted, dtype=np.intp)
@@ -320,24 +335,22 @@ def _total(d: Array, w: Array | None) -> float:
     return float(array_namespace(d).sum(d)) if w is None else float(w @ d)
 
 
-def _rounding(largest: float, rank: int) -> float:
-    """Return the size below which a residual is nothing but rounding."""
-    return 8 * _EPS * max(rank, 64) * largest
-
-
 def _require_psd(
-    kernel: Kernel, left: NDArray[np.float64], largest: float, rank: int, first_row: int
+    search: Search, left: NDArray[np.float64], d: NDArray[np.float64], rank: int, start: int
 ) -> None:
-    """Raise if the diagonal of the remainder is not finite, or negative beyond rounding."""
-    lowest = int(np.argmin(left))  # a NaN counts as lowest
-    row = first_row + lowest
-    if not np.isfinite(left[lowest]) or not np.isfinite(largest):
-        bad = first_row + int(np.argmin(np.isfinite(left)))
-        got = Words(f"a value that is not finite at row {bad} from {kernel!r}")
-        require(False, "pivoted_cholesky", "kernel", "finite on the data", got)
-    if left[lowest] < -(_EPS**0.5) * abs(largest):
+    """Raise if what is left of the diagonal ``d`` is not finite, or clearly negative."""
+    where, name, kernel = search.rows.where, search.name, search.kernel
+    finite = np.isfinite(left) & np.isfinite(d)
+    if not finite.all():
+        row = search.rows.number(start + int(np.argmin(finite)))
+        got = Words(f"a value that is not finite at row {row} from {kernel!r}")
+        require(False, where, name, "finite on the data", got)
+    clear = search.eps**0.5 * np.maximum(d, d.max())
+    if (left < -clear).any():
+        lowest = int(np.argmin(left))
         msg = (
-            f"pivoted_cholesky: `kernel` must be positive semidefinite. Got {kernel!r}: "
-            f"after {rank} pivots {left[lowest]:.3g} is left of its diagonal at row {row}."
+            f"{where}: `{name}` must be positive semidefinite. Got {kernel!r}: after {rank} "
+            f"pivots {left[lowest]:.3g} is left of its diagonal at row "
+            f"{search.rows.number(start + lowest)}."
         )
         raise NotPositiveDefiniteError(msg)

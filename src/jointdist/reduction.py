@@ -16,16 +16,18 @@ from jointdist.lowrank import (
     LowRank,
     Pivoting,
     Seed,
-    check_kernel,
     checked_goal,
     choose_pivots,
     generator,
+    kernel_rounding,
     warn_if_short,
 )
 from jointdist.moments import Moments, Precision, collect, paired_rows
 from jointdist.pivots import SUBSAMPLE, Pivots, Search, in_rounds, on_subsample
 
 __all__ = ["Reduction", "reduce_sample"]
+
+_VISIBLE = 1e-8  # a hundred times the rounding that the sums may have
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,15 +101,26 @@ def reduce_sample(
     """
     where = "reduce_sample"
     x, y, weights = paired_rows(where, X, Y, sample_weight)
-    check_kernel(kernel_x, x, where, "kernel_x")
-    check_kernel(kernel_y, y, where, "kernel_y")
     goal = checked_goal(where, x, tol, max_rank, pivoting, relative=relative)
     executor = executor_for(x, executor)
     rng = generator(where, random_state)
     searches = [
-        Search(kernel, rows, weights, goal, np.random.default_rng(seed), executor)
-        for kernel, rows, seed in zip(
-            (kernel_x, kernel_y), (x, y), rng.integers(2**32, size=(2, 4)), strict=True
+        Search(
+            kernel,
+            name,
+            kernel_rounding(kernel, rows, name),
+            rows,
+            weights,
+            goal,
+            np.random.default_rng(seed),
+            executor,
+        )
+        for kernel, name, rows, seed in zip(
+            (kernel_x, kernel_y),
+            ("kernel_x", "kernel_y"),
+            (x, y),
+            rng.integers(2**32, size=(2, 4)),
+            strict=True,
         )
     ]
 
@@ -115,7 +128,9 @@ def reduce_sample(
         a, b = (side.map for side in sides)
         return collect(a, b, x, y, weights, precision=precision, executor=executor)
 
-    if pivoting == "auto" and x.n > 2 * SUBSAMPLE:
+    # The pass can verify a tolerance only well above the rounding of its sums.
+    visible = relative and tol >= _VISIBLE and precision == "float64"
+    if pivoting == "auto" and x.n > 2 * SUBSAMPLE and visible:
         proposed = [on_subsample(search) for search in searches]
         moments = sums(proposed)
         found = [
@@ -141,5 +156,7 @@ def _completed(
     search: Search, proposed: Pivots, seen: tuple[float, NDArray[np.float64]]
 ) -> Pivots:
     """Drop pivots that all rows together do not need, or add those that are missing."""
-    enough = proposed.shortened(search.goal, *seen)
+    trace, kept = seen
+    on_all_rows = proposed._replace(trace=trace, error=max(trace - float(kept.sum()), 0.0))
+    enough = on_all_rows.shortened(search.goal, kept)
     return in_rounds(search, start=proposed) if enough is None else enough

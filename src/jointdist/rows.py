@@ -1,4 +1,4 @@
-"""Tables read in row blocks: checked once, converted as they are read.
+"""Tables read in row blocks, checked and converted as they are read.
 
 A :class:`Rows` is all that the engine knows of the data. It may stand on an array in
 memory or on a GPU, on a memory-mapped file or on a data frame; on whatever can be cut
@@ -33,11 +33,14 @@ class Rows:
         Where the rows come from. It is not copied, and must not change.
     where, name : str
         Who asked for the rows, and the name of the argument, for messages.
+    numbers : array of shape (n,), optional
+        The numbers of the rows in the table they were taken from.
     """
 
     source: Array | Frame
     where: str
     name: str
+    numbers: NDArray[np.intp] | None = None
 
     @property
     def n(self) -> int:
@@ -79,6 +82,8 @@ class Rows:
         """Return the given rows, in the given order."""
         if isinstance(self.source, nw.DataFrame):
             block = _float64(_numbers(self.source[rows]))
+        elif isinstance(self.source, np.ndarray):
+            block = _float64(self.source[rows])  # np.take may copy the whole table
         else:
             xp = array_namespace(self.source)
             places = like(np.asarray(rows, dtype=np.int64), self.source)
@@ -91,7 +96,11 @@ class Rows:
 
     def subset(self, rows: NDArray[np.intp]) -> "Rows":
         """Return a table of the given rows, copied into memory."""
-        return Rows(self.take(rows), self.where, self.name)
+        return Rows(self.take(rows), self.where, self.name, rows)
+
+    def number(self, row: int) -> int:
+        """Return the number of a row in the table that the user gave."""
+        return row if self.numbers is None else int(self.numbers[row])
 
     def require_like(self, other: "Rows") -> None:
         """Raise unless this table has the columns of another one."""
@@ -157,7 +166,7 @@ def _source(data: Any, where: str, name: str) -> Any:
     lazy = isinstance(frame, nw.LazyFrame)
     require(not lazy, where, name, "in memory", Words("a lazy frame; collect it first"))
     if isinstance(frame, nw.DataFrame | nw.Series):
-        dtypes = {"": frame.dtype} if isinstance(frame, nw.Series) else frame.schema
+        dtypes = {frame.name: frame.dtype} if isinstance(frame, nw.Series) else frame.schema
         for column, dtype in dtypes.items():
             got = Words(f"{dtype} in column {column!r}; {_CODES}")
             real = dtype.is_numeric() or dtype == nw.Boolean
