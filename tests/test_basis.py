@@ -48,10 +48,10 @@ def test_the_centred_basis_has_zero_means_and_is_orthogonal_twice(
 ):
     w = np.random.default_rng(seed).integers(1, 4, len(X)) if weighted else None
     small = reduced(kernel, X, seed, w)
-    for basis, rows in zip(double_orthogonal(small), (X, small.y.rows.source), strict=True):
+    for basis, low in zip(double_orthogonal(small), (small.x, small.y), strict=True):
+        rows, size = low.rows.source, max(low.trace, 1.0)
         Psi = basis.features(rows)
         weights = np.ones(len(X)) if w is None else w
-        size = max(np.abs(Psi).max(initial=0.0) ** 2 * weights.sum(), 1.0)
         assert_allclose(weights @ Psi, 0, atol=1e-9 * size)
         gram = (Psi * weights[:, None]).T @ Psi
         assert_allclose(gram, np.diag(basis.eigenvalues), atol=1e-8 * size)

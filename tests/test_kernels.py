@@ -64,6 +64,8 @@ def test_kernels_are_protocol_values(kernel):
     assert again == kernel
     assert hash(again) == hash(kernel)
     assert pickle.loads(pickle.dumps(kernel)) == kernel  # noqa: S301
+    with pytest.raises((AttributeError, TypeError)):
+        kernel.scale = 2.0
 
 
 def test_known_values_between_two_points():

@@ -107,6 +107,10 @@ def test_rows_are_rows_already():
             np.array([["1"]], dtype=object),
             r"`X` must be numeric\. Got values of type <U",
         ),
+        (
+            pd.DataFrame([[1, 2]], columns=["a", "a"]),
+            r"`X` must be a table of unique columns",
+        ),
         (pd.DataFrame(), r"`X` must be a table with at least one row and one column"),
         ([[1.0, 2.0], [3.0]], r"`X` must be a table of numbers\. Got .*inhomogeneous"),
         ([["a", "b"]], r"`X` must be numeric\. Got values of type <U1; give"),
@@ -143,6 +147,15 @@ def test_numbers_that_are_not_finite_are_found_with_their_place(bad):
     message = rf"^pivoted_cholesky: `X` must be finite\. Got {bad} at row 4321, column 1\."
     with pytest.raises(ValueError, match=message):
         pivoted_cholesky(Gaussian(), X)
+
+
+@pytest.mark.parametrize("library", [np.asarray, pd.DataFrame])
+def test_integers_that_float64_would_merge_are_refused(library):
+    codes = library([[2**53 - 1], [2**53 + 1]])
+    with pytest.raises(
+        ValueError, match=r"`X` must be below 2\*\*53, to be exact\. Got .*row 1"
+    ):
+        rows(codes).read(0, 2)
 
 
 def test_the_first_bad_number_of_a_large_table_is_named():

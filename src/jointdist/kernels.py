@@ -278,6 +278,7 @@ class _Combination(_Combines):
         return reduce(self._operator, (k.diagonal(X) for k in self.kernels))
 
 
+@dataclass(frozen=True, init=False, repr=False)
 class Sum(_Combination):
     """The sum of kernels, also written ``k1 + k2``.
 
@@ -290,6 +291,7 @@ class Sum(_Combination):
     _operator = add
 
 
+@dataclass(frozen=True, init=False, repr=False)
 class Product(_Combination):
     """The product of kernels, also written ``k1 * k2``.
 

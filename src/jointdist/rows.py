@@ -5,11 +5,13 @@ memory or on a GPU, on a memory-mapped file or on a data frame; on whatever can 
 into slices of rows.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
@@ -20,6 +22,7 @@ __all__ = ["Rows", "as_rows", "as_weights"]
 
 Frame: TypeAlias = nw.DataFrame[Any]
 
+_EXACT = 2.0**53  # integers below are exact as float64
 _SCAN = 65_536  # rows of a block in the search for a bad number
 
 
@@ -62,6 +65,14 @@ class Rows:
         """Whether blocks are NumPy arrays."""
         return isinstance(self.source, np.ndarray | nw.DataFrame)
 
+    @property
+    def _has_integers(self) -> bool:
+        if isinstance(self.source, nw.DataFrame):
+            return any(dtype.is_integer() for dtype in self.source.schema.values())
+        if isinstance(self.source, np.ndarray):
+            return self.source.dtype.kind in "iu"
+        return bool(array_namespace(self.source).isdtype(self.source.dtype, "integral"))
+
     def read(self, start: int, stop: int) -> Array:
         """Return rows ``start`` to ``stop`` as finite float64 numbers."""
         if isinstance(self.source, nw.DataFrame):
@@ -69,13 +80,16 @@ class Rows:
         else:
             block = _float64(self.source[start:stop, :])
         xp = array_namespace(block)
-        finite = xp.isfinite(block)
-        if not bool(xp.all(finite)):
-            row, column = (int(places[0]) for places in xp.nonzero(~finite))
+        good = xp.isfinite(block)
+        if self._has_integers:
+            good = good & (xp.abs(block) < _EXACT)
+        if not bool(xp.all(good)):
+            row, column = (int(places[0]) for places in xp.nonzero(~good))
             label = column if self.columns is None else repr(self.columns[column])
             value = float(block[row, column])
             got = Words(f"{value} at row {start + row}, column {label}")
-            require(ok=False, where=self.where, name=self.name, rule="finite", value=got)
+            rule = "finite" if not math.isfinite(value) else "below 2**53, to be exact"
+            require(ok=False, where=self.where, name=self.name, rule=rule, value=got)
         return block
 
     def take(self, rows: NDArray[np.intp]) -> Array:
@@ -162,7 +176,12 @@ def as_weights(weights: object, rows: Rows) -> NDArray[np.float64] | None:
 def _source(data: Any, where: str, name: str) -> Any:
     """Return an array of numbers of any library, or a data frame or series of numbers."""
     require(not issparse(data), where, name, "a dense array", Words("a sparse matrix"))
-    frame = nw.from_native(data, allow_series=True, pass_through=True)
+    try:
+        frame = nw.from_native(data, allow_series=True, pass_through=True)
+    except DuplicateError as error:
+        got = Words(" ".join(str(error).split()))
+        require(False, where, name, "a table of unique columns", got)
+        raise
     lazy = isinstance(frame, nw.LazyFrame)
     require(not lazy, where, name, "in memory", Words("a lazy frame; collect it first"))
     if isinstance(frame, nw.DataFrame | nw.Series):
