@@ -193,7 +193,7 @@ def in_rounds(
         room = goal.max_rank - found.map.rank
         if room == 0 or not mass.any():
             return found
-        size = min(max(32, found.map.rank), 1024)
+        size = min(max(128, found.map.rank), 1024)
         drawn = _draw(rng, mass, size)
         chance = np.zeros(size) if uniform else rng.random(size)
         grown, accepted = _grow(search, found.map, drawn, chance, floor=floor, room=room)
