@@ -115,4 +115,4 @@ def test_bad_arguments_are_named(arguments):
 def test_arrays_outside_host_memory_get_large_blocks(xp):
     rows = as_rows(xp.zeros((3, 1)), where="t", name="X")
     host = isinstance(rows.source, np.ndarray)
-    assert (executor_for(rows).block_rows == 2048) == host
+    assert (executor_for(rows).block_rows == 3072) == host

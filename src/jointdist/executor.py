@@ -35,12 +35,12 @@ class Executor:
     workers : int, optional
         The number of threads; by default as many as BLAS may use at the time, so that
         ``threadpool_limits`` and environment variables rule here too.
-    block_rows : int, default=2048
+    block_rows : int, default=3072
         The number of rows of a block.
     """
 
     workers: int | None = None
-    block_rows: int = 2048
+    block_rows: int = 3072
 
     def __post_init__(self) -> None:
         whole = self.workers is None or is_whole(self.workers, least=1)

@@ -33,7 +33,7 @@ __all__ = [
     "one_by_one",
 ]
 
-SUBSAMPLE = 32_768  # rows on which the pivots of a large table are proposed
+SUBSAMPLE = 30_720  # rows on which the pivots of a large table are proposed
 
 
 @dataclass(frozen=True, slots=True)
