@@ -345,9 +345,8 @@ def _require_psd(
         row = search.rows.number(start + int(np.argmin(finite)))
         got = Words(f"a value that is not finite at row {row} from {kernel!r}")
         require(False, where, name, "finite on the data", got)
-    clear = search.eps**0.5 * np.maximum(d, d.max())
-    if (left < -clear).any():
-        lowest = int(np.argmin(left))
+    lowest = int(np.argmin(left))
+    if left[lowest] < -(search.eps**0.5) * np.abs(d).max():
         msg = (
             f"{where}: `{name}` must be positive semidefinite. Got {kernel!r}: after {rank} "
             f"pivots {left[lowest]:.3g} is left of its diagonal at row "
