@@ -166,3 +166,19 @@ def test_a_small_tolerance_is_verified_exactly(small_subsample, precision, tol, 
     left = 1 - (small.x.features(X) ** 2).sum(axis=1)
     assert_allclose(small.x.relative_error, left.mean(), rtol=0.02)
     assert small.x.relative_error <= tol
+
+
+def test_an_indefinite_kernel_on_rows_outside_the_subsample_is_found(small_subsample):  # noqa: ARG001
+    """The sums of all rows give it away, and the search names the row."""
+    X = np.zeros((50_000, 1))
+    X[49_999] = 1.0
+
+    class Rare(k.Delta):
+        def __call__(self, X, Z):
+            return k.Delta.__call__(self, X, Z) + 100 * (X[:, :1] != Z[:, 0])
+
+        def diagonal(self, X):
+            return np.ones(len(X))
+
+    with pytest.raises(ValueError, match=r"`kernel_x` must be positive semid.*row 49999\."):
+        reduce_sample(Rare(), k.Delta(), X, np.zeros(50_000), random_state=0)

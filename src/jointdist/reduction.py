@@ -24,6 +24,7 @@ from jointdist.lowrank import (
 )
 from jointdist.moments import Moments, Precision, collect, paired_rows
 from jointdist.pivots import SUBSAMPLE, Pivots, Search, in_rounds, on_subsample
+from jointdist.rows import Rows
 
 __all__ = ["Reduction", "reduce_sample"]
 
@@ -102,31 +103,21 @@ def reduce_sample(
     where = "reduce_sample"
     x, y, weights = paired_rows(where, X, Y, sample_weight)
     goal = checked_goal(where, x, tol, max_rank, pivoting, relative=relative)
-    executor = executor_for(x, executor)
-    rng = generator(where, random_state)
+    workers = executor_for(x, executor)
+    seeds = generator(where, random_state).integers(2**32, size=(2, 4))
+
+    def search(kernel: Kernel, name: str, rows: Rows, seed: NDArray[np.int64]) -> Search:
+        eps, rng = kernel_rounding(kernel, rows, name), np.random.default_rng(seed)
+        return Search(kernel, name, eps, rows, weights, goal, rng, workers)
+
     searches = [
-        Search(
-            kernel,
-            name,
-            kernel_rounding(kernel, rows, name),
-            rows,
-            weights,
-            goal,
-            np.random.default_rng(seed),
-            executor,
-        )
-        for kernel, name, rows, seed in zip(
-            (kernel_x, kernel_y),
-            ("kernel_x", "kernel_y"),
-            (x, y),
-            rng.integers(2**32, size=(2, 4)),
-            strict=True,
-        )
+        search(kernel_x, "kernel_x", x, seeds[0]),
+        search(kernel_y, "kernel_y", y, seeds[1]),
     ]
 
     def sums(sides: Sequence[Pivots]) -> Moments:
         a, b = (side.map for side in sides)
-        return collect(a, b, x, y, weights, precision=precision, executor=executor)
+        return collect(a, b, x, y, weights, precision=precision, executor=workers)
 
     # The pass can verify a tolerance only well above the rounding of its sums.
     visible = relative and tol >= _VISIBLE and precision == "float64"
@@ -157,6 +148,10 @@ def _completed(
 ) -> Pivots:
     """Drop pivots that all rows together do not need, or add those that are missing."""
     trace, kept = seen
-    on_all_rows = proposed._replace(trace=trace, error=max(trace - float(kept.sum()), 0.0))
-    enough = on_all_rows.shortened(search.goal, kept)
-    return in_rounds(search, start=proposed) if enough is None else enough
+    error = trace - float(kept.sum())
+    if error >= -_VISIBLE * trace:  # else a row is at fault, which the search will find
+        on_all_rows = proposed._replace(trace=trace, error=max(error, 0.0))
+        enough = on_all_rows.shortened(search.goal, kept)
+        if enough is not None:
+            return enough
+    return in_rounds(search, start=proposed)
