@@ -17,6 +17,7 @@ from jointdist import pivoted_cholesky, pivots
 from jointdist.errors import NotPositiveDefiniteError, ToleranceWarning
 from jointdist.executor import Executor
 from jointdist.rows import as_rows
+from jointdist.search import Goal, Search
 
 EPS = np.finfo(float).eps
 rules = st.sampled_from(RULES)
@@ -96,9 +97,9 @@ def test_a_subsample_takes_its_share_of_an_absolute_tolerance(rng):
     w = rng.random(100_000)
 
     def proposed(tol, relative, weights):
-        goal = pivots.Goal(tol, relative, 100, rank_asked=True)
+        goal = Goal(tol, relative, 100, rank_asked=True)
         seed, eps = np.random.default_rng(0), float(EPS)
-        search = pivots.Search(
+        search = Search(
             k.Gaussian(0.5), "kernel", eps, rows, weights, goal, seed, Executor()
         )
         return pivots.on_subsample(search).rows
@@ -166,7 +167,6 @@ def test_the_same_seed_gives_the_same_pivots_whatever_the_threads(rule, rng):
 def test_auto_verifies_a_large_table_on_every_row(relative, weighted, monkeypatch, rng):
     """Rows that the subsample misses must still be within the tolerance."""
     monkeypatch.setattr(pivots, "SUBSAMPLE", 500)
-    monkeypatch.setattr("jointdist.lowrank.SUBSAMPLE", 500)
     X = rng.normal(size=(20_000, 2))
     X[rng.choice(20_000, 150, replace=False)] += 50 * rng.normal(size=(150, 2))
     w = rng.integers(0, 3, 20_000).astype(float) if weighted else None

@@ -97,8 +97,7 @@ class Basis:
             How row blocks are worked on.
         """
         rows = as_rows(Z, where="Basis.bounds", name="Z", vector=True)
-        d = int(self.map.landmarks.shape[1])
-        require(rows.d == d, "Basis.bounds", "Z", f"a table of {d} columns", rows.d)
+        rows.require_width(self.map.width)
 
         def block(_start: int, z: Array) -> Bounds:
             xp, values = array_namespace(z), self.features(z)

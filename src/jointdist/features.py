@@ -44,6 +44,11 @@ class FeatureMap:
         """The number of features :math:`m`."""
         return int(self.core.shape[0])
 
+    @property
+    def width(self) -> int:
+        """The number of columns :math:`d` of the points."""
+        return int(self.landmarks.shape[1])
+
     @cached_property
     def key(self) -> str:
         """A fingerprint: maps with the same key have the same features.

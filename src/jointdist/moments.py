@@ -174,9 +174,8 @@ def moments(
         The sums over all rows.
     """
     x, y, weights = paired_rows("moments", X, Y, sample_weight)
-    for rows, side in ((x, map_x), (y, map_y)):
-        d = int(side.landmarks.shape[1])
-        require(rows.d == d, rows.where, rows.name, f"a table of {d} columns", rows.d)
+    x.require_width(map_x.width)
+    y.require_width(map_y.width)
     executor = executor_for(x, executor)
     return collect(map_x, map_y, x, y, weights, precision=precision, executor=executor)
 

@@ -9,7 +9,7 @@ with the rank, so that all sweeps together cost little more than the last one.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,55 +17,22 @@ from numpy.typing import NDArray
 
 from jointdist._array import Array, array_namespace, device, like, to_numpy
 from jointdist.errors import NotPositiveDefiniteError, Words, require
-from jointdist.executor import Executor
 from jointdist.features import FeatureMap, kernel_diagonal, kernel_matrix
 from jointdist.kernels import Kernel
 from jointdist.rows import Rows
+from jointdist.search import Goal, Search
 
 __all__ = [
-    "Goal",
     "Pivots",
-    "Search",
     "column_norms",
     "in_rounds",
+    "is_large",
     "largest_residual",
     "on_subsample",
     "one_by_one",
 ]
 
 SUBSAMPLE = 30_720  # rows on which the pivots of a large table are proposed
-
-
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """When to stop: at a trace error, relative to the trace or not, or at a rank."""
-
-    tol: float
-    relative: bool
-    max_rank: int
-    rank_asked: bool  # whether `max_rank` was the user's choice
-
-    def budget(self, trace: float) -> float:
-        """Return the trace error that is allowed."""
-        return self.tol * trace if self.relative else self.tol
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Search:
-    """The kernel matrix to factor, and all that the choice of its pivots depends on."""
-
-    kernel: Kernel
-    name: str  # of the kernel as an argument, for messages
-    eps: float  # the rounding of the kernel's own arithmetic
-    rows: Rows
-    weights: NDArray[np.float64] | None
-    goal: Goal
-    rng: np.random.Generator
-    executor: Executor
-
-    def rounding(self, rank: int) -> float:
-        """Return the share of k(x, x) below which a residual is nothing but rounding."""
-        return 8 * self.eps * max(rank, 64)
 
 
 class Pivots(NamedTuple):
@@ -201,6 +168,11 @@ def in_rounds(
             return found
         rows = np.concatenate([found.rows, drawn[accepted]])
         found = found._replace(map=grown, rows=rows)
+
+
+def is_large(rows: Rows) -> bool:
+    """Tell whether a table is large enough to propose its pivots on a subsample."""
+    return rows.n > 2 * SUBSAMPLE
 
 
 def on_subsample(search: Search) -> Pivots:

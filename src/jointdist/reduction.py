@@ -12,19 +12,18 @@ from numpy.typing import NDArray
 
 from jointdist.executor import Executor, executor_for
 from jointdist.kernels import Kernel
-from jointdist.lowrank import (
-    LowRank,
+from jointdist.lowrank import LowRank, choose_pivots, warn_if_short
+from jointdist.moments import Moments, Precision, collect, paired_rows
+from jointdist.pivots import Pivots, in_rounds, is_large, on_subsample
+from jointdist.rows import Rows
+from jointdist.search import (
     Pivoting,
+    Search,
     Seed,
     checked_goal,
-    choose_pivots,
     generator,
     kernel_rounding,
-    warn_if_short,
 )
-from jointdist.moments import Moments, Precision, collect, paired_rows
-from jointdist.pivots import SUBSAMPLE, Pivots, Search, in_rounds, on_subsample
-from jointdist.rows import Rows
 
 __all__ = ["Reduction", "reduce_sample"]
 
@@ -121,7 +120,7 @@ def reduce_sample(
 
     # The pass can verify a tolerance only well above the rounding of its sums.
     visible = relative and tol >= _VISIBLE and precision == "float64"
-    if pivoting == "auto" and x.n > 2 * SUBSAMPLE and visible:
+    if pivoting == "auto" and is_large(x) and visible:
         proposed = [on_subsample(search) for search in searches]
         moments = sums(proposed)
         found = [

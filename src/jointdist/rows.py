@@ -116,10 +116,13 @@ class Rows:
         """Return the number of a row in the table that the user gave."""
         return row if self.numbers is None else int(self.numbers[row])
 
+    def require_width(self, d: int) -> None:
+        """Raise unless this table has ``d`` columns."""
+        require(self.d == d, self.where, self.name, f"a table of {d} columns", self.d)
+
     def require_like(self, other: "Rows") -> None:
         """Raise unless this table has the columns of another one."""
-        d = other.d
-        require(self.d == d, self.where, self.name, f"a table of {d} columns", self.d)
+        self.require_width(other.d)
         if self.columns is not None and other.columns is not None:
             same, rule = self.columns == other.columns, f"of columns {other.columns}"
             require(same, self.where, self.name, rule, self.columns)
