@@ -1,0 +1,10 @@
+"""Programs: from arrays to a :class:`Solution` with its certificate.
+
+Each minimises the same diagonal quadratic, under another form of positivity. None knows
+of kernels or data. Costs are per step, with :math:`m_Y m_X` coefficients.
+"""
+
+from jointdist.programs.objective import Objective, closed_form
+from jointdist.programs.solution import Certificate, Solution, Status
+
+__all__ = ["Certificate", "Objective", "Solution", "Status", "closed_form"]

@@ -1,0 +1,90 @@
+"""What a program returns: the solution, and how far it can be trusted."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Certificate", "Solution", "Status"]
+
+
+class Status(Enum):
+    """How a program ended; the value is the sentence for the user, with the remedy."""
+
+    OPTIMAL = "The program was solved to its tolerance."
+    INEXACT = (
+        "The constraints hold, but the optimum was not reached to tolerance: `gap` in "
+        "the certificate bounds what is missing. Raise `regularization`, or `max_iter`."
+    )
+
+    @property
+    def ok(self) -> bool:
+        """Whether the program was solved to its tolerance."""
+        return self is Status.OPTIMAL
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """Residuals of the optimality (KKT) conditions, each relative to its terms.
+
+    Attributes
+    ----------
+    stationarity : float
+        The largest violation of the stationarity condition.
+    feasibility : float
+        The largest violation of a constraint; zero if all of them hold.
+    complementarity : float
+        The product of multiplier and slack.
+    gap : float
+        The objective less a lower bound that holds for certain, relative to the
+        objective: no feasible point is better by more.
+    """
+
+    stationarity: float = 0.0
+    feasibility: float = 0.0
+    complementarity: float = 0.0
+    gap: float = 0.0
+
+    @property
+    def residual(self) -> float:
+        """The largest of the residuals of stationarity, feasibility, complementarity."""
+        return max(self.stationarity, self.feasibility, self.complementarity)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    r"""The solution of a program.
+
+    Attributes
+    ----------
+    value : array of shape (m_Y, m_X)
+        The coefficients :math:`\tilde H`.
+    objective : float
+        The objective at ``value``.
+    status : Status
+        How the program ended.
+    certificate : Certificate
+        How far the value is from optimal.
+    multipliers : mapping of str to float or array
+        The dual solution, by the name of the constraint.
+    iterations : int
+        The number of steps taken.
+    """
+
+    value: NDArray[np.float64]
+    objective: float
+    status: Status = Status.OPTIMAL
+    certificate: Certificate = Certificate()
+    multipliers: Mapping[str, Any] = field(default_factory=dict)
+    iterations: int = 0
+
+    def __repr__(self) -> str:
+        m_y, m_x = self.value.shape
+        return (
+            f"Solution({self.status.name}, {m_y} × {m_x} coefficients, "
+            f"objective={self.objective:.6g}, gap={self.certificate.gap:.1g}, "
+            f"residual={self.certificate.residual:.1g}, iterations={self.iterations})"
+        )
