@@ -23,6 +23,7 @@ simple_kernels = st.one_of(
         scale=scales,
     ),
     st.just(Delta()),
+    st.just(Delta(similarity=0.4)),
 )
 
 _one_scale = st.one_of(

@@ -22,6 +22,7 @@ from jointdist.rows import Rows
 
 __all__ = ["Executor", "Task", "executor_for"]
 
+S = TypeVar("S")
 T = TypeVar("T")
 Task: TypeAlias = Callable[..., T]  # (first row, one block of each table) -> T
 
@@ -63,10 +64,12 @@ class Executor:
         if n <= self.block_rows:
             yield work(0)
             return
+        yield from self.each(work, range(0, n, self.block_rows))
+
+    def each(self, work: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
+        """Yield the results of ``work`` on the items, in their order."""
         with _ONE_BLAS_THREAD as allowed:
-            yield from _in_order(
-                work, range(0, n, self.block_rows), self.workers or allowed
-            )
+            yield from _in_order(work, items, self.workers or allowed)
 
     def reduce(self, combine: Callable[[T, T], T], task: Task[T], *tables: Rows) -> T:
         """Return the results of ``task`` over the row blocks, combined pair by pair."""
@@ -82,15 +85,15 @@ def executor_for(rows: Rows, executor: Executor | None = None) -> Executor:
     return Executor() if rows.in_host_memory else Executor(workers=1, block_rows=1 << 18)
 
 
-def _in_order(work: Callable[[int], T], starts: Iterable[int], workers: int) -> Iterator[T]:
-    """Yield ``work(start)`` in order, a few of them at work ahead of the caller."""
-    waiting, ahead = iter(starts), deque[Future[T]]()
+def _in_order(work: Callable[[S], T], items: Iterable[S], workers: int) -> Iterator[T]:
+    """Yield ``work(item)`` in order, a few of them at work ahead of the caller."""
+    waiting, ahead = iter(items), deque[Future[T]]()
     with ThreadPoolExecutor(workers) as pool:
         try:
-            ahead.extend(pool.submit(work, start) for start in islice(waiting, 2 * workers))
+            ahead.extend(pool.submit(work, item) for item in islice(waiting, 2 * workers))
             while ahead:
                 result = ahead.popleft().result()
-                ahead.extend(pool.submit(work, start) for start in islice(waiting, 1))
+                ahead.extend(pool.submit(work, item) for item in islice(waiting, 1))
                 yield result
         finally:
             for future in ahead:

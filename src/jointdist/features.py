@@ -49,6 +49,14 @@ class FeatureMap:
         """The number of columns :math:`d` of the points."""
         return int(self.landmarks.shape[1])
 
+    @property
+    def origin(self) -> Array:
+        """A point amid the data: the first landmark; zero if there is none."""
+        if self.rank > 0:
+            return self.landmarks[0, :]
+        xp = array_namespace(self.landmarks)
+        return xp.zeros(self.width, dtype=xp.float64, device=device(self.landmarks))
+
     @cached_property
     def key(self) -> str:
         """A fingerprint: maps with the same key have the same features.

@@ -235,10 +235,16 @@ class Polynomial(_Combines):
 
 @dataclass(frozen=True, slots=True)
 class Delta(_Stationary):
-    r"""The kernel of labels and categories, :math:`k(x, z) = 1` if :math:`x = z`, else 0.
+    r"""The kernel of labels, :math:`k(x, z) = 1` if :math:`x = z`, else :math:`\rho`.
 
     Categories are numbers here, such as codes; rows of several columns are equal when
     all their columns are.
+
+    Parameters
+    ----------
+    similarity : float, default=0.0
+        The similarity :math:`\rho` of two that differ, from zero to below one. Above
+        zero, categories learn from each other.
 
     Examples
     --------
@@ -248,12 +254,22 @@ class Delta(_Stationary):
     array([[1., 0.]])
     """
 
+    similarity: float = 0.0
+
+    def __post_init__(self) -> None:
+        good = is_number(self.similarity, least=0, below=1)
+        rule = "a number from 0 to below 1"
+        require(good, "Delta", "similarity", rule, self.similarity)
+
     def __call__(self, X: Array, Z: Array) -> Array:
         """Return the kernel matrix."""
         _require_tables("Delta", X, Z)
         xp = array_namespace(X, Z)
         differing = sum_over_columns(X, Z, lambda x, z: xp.astype(x != z, X.dtype))
-        return xp.astype(differing == 0, X.dtype)
+        equal = xp.astype(differing == 0, X.dtype)
+        return (
+            equal if self.similarity == 0 else xp.where(equal > 0, equal, self.similarity)
+        )
 
 
 @dataclass(frozen=True, init=False, repr=False)

@@ -3,6 +3,8 @@ r"""What the sample is reduced to (paper, section 4.2).
 With the features :math:`f(z) = (1, \phi_X(x), \phi_Y(y))` of a pair, all that the model
 needs is the one matrix :math:`\sum_i w_i f(z_i) f(z_i)^\top`. Such sums add: a data set
 split over files or machines is summed, not gathered, and rows can be taken out again.
+The same pass sums the columns of the data and their products against the features, for
+the conditional means and covariances of the model.
 """
 
 from dataclasses import dataclass, field, replace
@@ -18,10 +20,11 @@ from jointdist.executor import Executor, executor_for
 from jointdist.features import FeatureMap, kernel_diagonal
 from jointdist.rows import Rows, as_rows, as_weights
 
-__all__ = ["Moments", "Precision", "collect", "moments", "paired_rows"]
+__all__ = ["Moments", "Precision", "collect", "moments", "paired_rows", "powers"]
 
 Precision: TypeAlias = Literal["float64", "float32"]
 
+_SQUARED = 8  # of more columns than these, products are not summed
 _AMPLIFIED_ROUNDING = 1e-10  # the most that is risked for speed, relative to the trace
 
 
@@ -41,6 +44,9 @@ class Moments:
         The numbers of features :math:`m_X` and :math:`m_Y`.
     keys : tuple of str
         Fingerprints of the feature maps; only like adds to like.
+    powers_y : Array of shape (1 + m_Y, q)
+        The sums :math:`\sum_i w_i (1, \phi_Y(y_i))^\top p(y_i)`, with the
+        :func:`powers` of Y about the origin of its map.
     """
 
     count: int
@@ -50,6 +56,7 @@ class Moments:
     rank_x: int
     rank_y: int
     keys: tuple[str, str] = field(repr=False)
+    powers_y: Array = field(repr=False)
 
     @property
     def weight(self) -> float:
@@ -114,8 +121,14 @@ class Moments:
         rows = np.r_[0, 1 : 1 + x.rank, 1 + self.rank_x : 1 + self.rank_x + y.rank]
         kept = like(rows.astype(np.int64), self.gram)
         gram = xp.take(xp.take(self.gram, kept, axis=0), kept, axis=1)
-        keys = (x.key, y.key)
-        return Moments(self.count, gram, self.trace_x, self.trace_y, x.rank, y.rank, keys)
+        return replace(
+            self,
+            gram=gram,
+            rank_x=x.rank,
+            rank_y=y.rank,
+            keys=(x.key, y.key),
+            powers_y=self.powers_y[: 1 + y.rank, :],
+        )
 
     @property
     def _x(self) -> slice:
@@ -136,7 +149,30 @@ class Moments:
             self.rank_x,
             self.rank_y,
             self.keys,
+            self.powers_y + sign * other.powers_y,
         )
+
+
+def powers(origin: Array, z: Array) -> Array:
+    r"""Return :math:`p(z) = (v, v v^\top)` as columns, with :math:`v = z - z_0`.
+
+    An origin :math:`z_0` amid the points keeps the variance of numbers far from zero
+    from being lost to rounding. Of the symmetric products those on and above the
+    diagonal are given, row by row; none if there are more than eight columns.
+
+    Parameters
+    ----------
+    origin : Array of shape (d,)
+        The origin.
+    z : Array of shape (n, d)
+        The points.
+    """
+    xp, d = array_namespace(z), int(z.shape[1])
+    v = xp.stack([z[:, i] - origin[i] for i in range(d)])
+    if d > _SQUARED:
+        return v
+    products = [v[i, :] * v[j, :] for i in range(d) for j in range(i, d)]
+    return xp.concat([v, xp.stack(products)])
 
 
 def moments(
@@ -216,6 +252,7 @@ def collect(
     ]
     heaviest = 1.0 if weights is None else float(weights.max())
     ranks, keys = (map_x.rank, map_y.rank), (map_x.key, map_y.key)
+    origin = map_y.origin
 
     def block(start: int, *blocks: Array) -> Moments:
         xp, n = array_namespace(*blocks), blocks[0].shape[0]
@@ -230,10 +267,12 @@ def collect(
             diagonal = kernel_diagonal(side.kernel, z)
             traces.append(float(xp.sum(diagonal) if w is None else w @ diagonal))
         f = xp.concat(parts, axis=0)
+        p = powers(origin, blocks[1]) if w is None else w * powers(origin, blocks[1])
+        cross = xp.concat([xp.sum(p, axis=1)[None, :], columns @ p.T])
         if w is not None:
             f = f * xp.astype(xp.sqrt(w / heaviest), dtype)
         gram = xp.astype(f @ f.T, xp.float64, copy=False) * heaviest
-        return Moments(n, gram, traces[0], traces[1], *ranks, keys)
+        return Moments(n, gram, *traces, *ranks, keys, cross)
 
     total: Moments = executor.reduce(add, block, x, y)
     gram = total.gram
@@ -243,4 +282,6 @@ def collect(
             for _ in range(2):  # on the rows of the Gram matrix, then on its columns
                 gram[own, :] = side.solve(gram[own, :])
                 gram = gram.T
+    if late[1]:
+        total.powers_y[1:, :] = map_y.solve(total.powers_y[1:, :])
     return replace(total, gram=symmetric(gram))

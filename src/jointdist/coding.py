@@ -1,0 +1,212 @@
+"""Tables with words in them: how their columns become numbers, and numbers words again.
+
+Columns of numbers stay where they are and are read in row blocks. A table that also has
+columns of words is copied once, its words replaced by codes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from narwhals.exceptions import DuplicateError
+from numpy.typing import NDArray
+
+from jointdist.errors import Words, require
+from jointdist.rows import Rows, as_rows
+
+__all__ = ["Coding", "learn_coding"]
+
+Categories: TypeAlias = tuple[Any, ...]
+
+_WORDS = (nw.String, nw.Categorical, nw.Enum, nw.Object)
+
+
+@dataclass(frozen=True, slots=True)
+class Coding:
+    """How the columns of a table become numbers.
+
+    Attributes
+    ----------
+    categories : tuple
+        For each column, its categories in the order of their codes; None for numbers.
+    names : tuple of str, optional
+        The names of the columns, if the table had any.
+    """
+
+    categories: tuple[Categories | None, ...]
+    names: tuple[str, ...] | None = None
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return len(self.categories)
+
+    @property
+    def numeric(self) -> bool:
+        """Whether all columns are numbers."""
+        return all(categories is None for categories in self.categories)
+
+    def label(self, column: int) -> str:
+        """Return the name of a column for messages."""
+        return str(column) if self.names is None else repr(self.names[column])
+
+    def encode(self, data: object, *, where: str, name: str, vector: bool = False) -> Rows:
+        """Return a table of the same columns as rows of numbers.
+
+        Parameters
+        ----------
+        data : array, DataFrame or sequence
+            The table. Each word must be one of the categories.
+        where, name : str
+            The caller and its argument, for messages.
+        vector : bool, default=False
+            Whether a one-dimensional array stands for a table of one column.
+        """
+        columns = None if self.numeric else _columns(data, vector=vector)
+        if columns is None:
+            rows = as_rows(data, where=where, name=name, vector=vector)
+            rows.require_width(self.width)
+            coded = [self.label(i) for i, known in enumerate(self.categories) if known]
+            rule = f"a table with words in columns {', '.join(coded)}"
+            require(not coded, where, name, rule, Words("numbers"))
+        else:
+            rule, got = f"a table of {self.width} columns", len(columns)
+            require(got == self.width, where, name, rule, got)
+            rows = as_rows(self._coded(columns, where, name), where=where, name=name)
+        if self.names is not None and (found := _names(data)) is not None:
+            rule = f"of columns {list(self.names)}"
+            require(found == self.names, where, name, rule, list(found))
+        return rows
+
+    def decode(self, values: NDArray[np.float64]) -> NDArray[Any]:
+        """Return coded values, of shape ``(..., d)``, as the words they stand for."""
+        if self.numeric:
+            return values
+        parts = [
+            values[..., i]
+            if known is None
+            else np.asarray(known)[values[..., i].astype(np.intp)]
+            for i, known in enumerate(self.categories)
+        ]
+        if self.width == 1:
+            return parts[0][..., None]
+        return np.stack([part.astype(object) for part in parts], axis=-1)
+
+    def _coded(
+        self, columns: Sequence[Sequence[Any]], where: str, name: str
+    ) -> NDArray[np.float64]:
+        coded = np.empty((len(columns[0]), len(columns)))
+        for i, (column, known) in enumerate(zip(columns, self.categories, strict=True)):
+            at = f"column {self.label(i)}"
+            if known is None:
+                coded[:, i] = _as_numbers(column, where, name, at)
+                continue
+            codes = {word: code for code, word in enumerate(known)}
+            for row, word in enumerate(column):
+                if word not in codes:
+                    seen = ", ".join(map(repr, known[:10]))
+                    rule = (
+                        f"of categories seen in fit ({seen}{', ...' * (len(known) > 10)})"
+                    )
+                    got = Words(f"{word!r} at row {row}, {at}")
+                    require(False, where, name, rule, got)
+                coded[row, i] = codes[word]
+        return coded
+
+
+def learn_coding(
+    data: object, *, where: str, name: str, vector: bool = False
+) -> tuple[Coding, Rows]:
+    """Return the coding of a table, and its rows as numbers.
+
+    Parameters
+    ----------
+    data : array, DataFrame or sequence
+        The table; columns of words are categories, in alphabetical order.
+    where, name : str
+        The caller and its argument, for messages.
+    vector : bool, default=False
+        Whether a one-dimensional array stands for a table of one column.
+
+    Examples
+    --------
+    >>> from jointdist.coding import learn_coding
+    >>> coding, rows = learn_coding([["b", 1], ["a", 2]], where="fit", name="X")
+    >>> coding.categories
+    (('a', 'b'), None)
+    >>> rows.read(0, 2)
+    array([[1., 1.],
+           [0., 2.]])
+    """
+    columns = _columns(data, vector=vector)
+    if columns is None:
+        rows = as_rows(data, where=where, name=name, vector=vector)
+        return Coding((None,) * rows.d, _names(data)), rows
+    rule = "a table with at least one row and one column"
+    require(columns and len(columns[0]), where, name, rule, Words("none"))
+    known = tuple(_categories(column, where, name, i) for i, column in enumerate(columns))
+    coding = Coding(known, _names(data))
+    return coding, as_rows(coding._coded(columns, where, name), where=where, name=name)  # noqa: SLF001
+
+
+def _columns(data: Any, *, vector: bool) -> list[list[Any]] | None:
+    """Return the columns of a table that has words in it; None if it has only numbers."""
+    frame = _frame(data)
+    if isinstance(frame, nw.Series) and frame.dtype in _WORDS and vector:
+        return [frame.to_list()]
+    if isinstance(frame, nw.DataFrame) and any(t in _WORDS for t in frame.schema.values()):
+        return [frame[column].to_list() for column in frame.columns]
+    if frame is None and isinstance(data, np.ndarray | list | tuple):
+        return _columns_of_objects(data, vector=vector)
+    return None
+
+
+def _columns_of_objects(data: Any, *, vector: bool) -> list[list[Any]] | None:
+    if isinstance(data, np.ndarray) and data.dtype.kind not in "OUT":
+        return None
+    try:
+        table = np.asarray(data, dtype=object)
+    except ValueError:  # ragged; who reads the numbers will say so
+        return None
+    if table.ndim == 1 and vector:
+        table = table[:, None]
+    words = table.ndim == 2 and any(isinstance(value, str) for value in table.flat)
+    return [column.tolist() for column in table.T] if words else None
+
+
+def _categories(column: list[Any], where: str, name: str, i: int) -> Categories | None:
+    """Return the categories of a column of words; None for a column of numbers."""
+    found = set(column)
+    if not any(isinstance(value, str) for value in found):
+        return None
+    for row, value in enumerate(column):
+        if not isinstance(value, str):
+            got = Words(f"{value!r} at row {row}, column {i}")
+            require(False, where, name, "of words or of numbers in each column", got)
+    return tuple(sorted(found))
+
+
+def _as_numbers(
+    column: Sequence[Any], where: str, name: str, at: str
+) -> NDArray[np.float64]:
+    try:
+        return np.asarray(column, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        require(False, where, name, "numeric", Words(f"{error} in {at}"))
+        raise
+
+
+def _names(data: object) -> tuple[str, ...] | None:
+    frame = _frame(data)
+    return tuple(map(str, frame.columns)) if isinstance(frame, nw.DataFrame) else None
+
+
+def _frame(data: Any) -> Any:
+    """Return a data frame or a series of any library; None for other data."""
+    try:
+        frame = nw.from_native(data, allow_series=True, pass_through=True)
+    except DuplicateError:  # who reads the numbers will say so
+        return None
+    return frame if isinstance(frame, nw.DataFrame | nw.Series) else None
