@@ -6,5 +6,14 @@ of kernels or data. Costs are per step, with :math:`m_Y m_X` coefficients.
 
 from jointdist.programs.objective import Objective, closed_form
 from jointdist.programs.solution import Certificate, Solution, Status
+from jointdist.programs.tightened import product_bounds, tightened
 
-__all__ = ["Certificate", "Objective", "Solution", "Status", "closed_form"]
+__all__ = [
+    "Certificate",
+    "Objective",
+    "Solution",
+    "Status",
+    "closed_form",
+    "product_bounds",
+    "tightened",
+]
