@@ -4,6 +4,7 @@ Each minimises the same diagonal quadratic, under another form of positivity. No
 of kernels or data. Costs are per step, with :math:`m_Y m_X` coefficients.
 """
 
+from jointdist.programs.grid import grid_positive
 from jointdist.programs.objective import Objective, closed_form
 from jointdist.programs.solution import Certificate, Solution, Status
 from jointdist.programs.tightened import product_bounds, tightened
@@ -14,6 +15,7 @@ __all__ = [
     "Solution",
     "Status",
     "closed_form",
+    "grid_positive",
     "product_bounds",
     "tightened",
 ]

@@ -1,0 +1,156 @@
+r"""Quadratic programs of a few hundred variables that may not be negative.
+
+.. math:: \min_{w \ge 0} \tfrac12 w^\top G w + c^\top w
+
+for a positive semidefinite :math:`G`, which may be singular. Block principal pivoting
+exchanges all variables of the wrong sign at once and is most often done after a few
+factorisations, but may cycle. Then Lawson and Hanson's method takes over, which only
+goes down.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from jointdist.programs.objective import Matrix, Vector
+
+__all__ = ["nonnegative"]
+
+Mask = NDArray[np.bool_]
+
+_RIDGE = 1e-13  # of the scaled matrix: makes the solution of a singular one unique
+_SLACK = 1e-11  # what counts as zero, relative to the linear term or to the solution
+
+
+def nonnegative(G: Matrix, c: Vector, start: Vector | None = None) -> Vector:
+    r"""Minimise :math:`\tfrac12 w^\top G w + c^\top w` over :math:`w \ge 0`.
+
+    Parameters
+    ----------
+    G : array of shape (k, k)
+        Positive semidefinite; the minimum must be bounded from below.
+    c : array of shape (k,)
+        The linear term.
+    start : array of shape (k,), optional
+        Where it is positive, the solution is expected to be.
+
+    Returns
+    -------
+    array of shape (k,)
+        The solution; none of its entries is negative, whatever the accuracy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jointdist.programs.nnls import nonnegative
+    >>> nonnegative(np.eye(2), np.array([-3.0, 1.0])).round(9)
+    array([3., 0.])
+    """
+    size = np.sqrt(np.diagonal(G))
+    scale = np.divide(1.0, size, out=np.ones_like(size), where=size > 0)
+    M = scale[:, None] * G * scale
+    np.fill_diagonal(M, np.diagonal(M) + _RIDGE)
+    q = scale * c
+    first = np.zeros_like(q) if start is None else np.maximum(start, 0.0) / scale
+    v = block_pivoting(M, q, first > 0)
+    if v is None:
+        v = lawson_hanson(M, q, first)
+    return scale * v
+
+
+def block_pivoting(M: Matrix, q: Vector, free: Mask, max_iter: int = 25) -> Vector | None:
+    """Exchange all variables of the wrong sign at once; None if that does not end.
+
+    References
+    ----------
+    .. [1] Portugal, Júdice, Vicente (1994). "A comparison of block pivoting and interior
+       point algorithms for linear least squares problems with nonnegative variables".
+    """
+    free = free.copy()
+    fewest, tries = len(q) + 1, 3
+    for _ in range(max_iter):
+        v = _minimiser(M, q, free)
+        wrong = np.where(free, v < -_small(v), M @ v + q < -_small(q))
+        count = int(np.count_nonzero(wrong))
+        if count == 0:
+            v = np.maximum(v, 0.0)
+            return v if satisfies_kkt(M, q, v) else None
+        tries = 3 if count < fewest else tries - 1
+        fewest = min(fewest, count)
+        if tries == 0:
+            return None
+        free ^= wrong
+    return None
+
+
+def lawson_hanson(M: Matrix, q: Vector, start: Vector) -> Vector:
+    """Free the variables that descend most, a block at a time; step back to zero.
+
+    The objective never rises. After a block that brought nothing, one variable is
+    freed at a time, which always descends.
+
+    References
+    ----------
+    .. [1] Lawson, Hanson (1974). "Solving Least Squares Problems", chapter 23.
+    """
+    v, value = start, np.inf
+    free, block = start > 0, max(len(q) // 8, 1)
+    for _ in range(4 * len(q) + 16):
+        v = _face_minimiser(M, q, v, free)
+        free = v > 0
+        gradient = M @ v + q
+        wrong = np.flatnonzero(~free & (gradient < -_small(q)))
+        if not wrong.size:
+            break
+        now = float(v @ (gradient + q)) / 2
+        if not now < value:
+            if block == 1:  # rounding is all that is left
+                break
+            block = 1
+        value = min(now, value)
+        free[wrong[np.argsort(gradient[wrong])[:block]]] = True
+    return v
+
+
+def satisfies_kkt(M: Matrix, q: Vector, v: Vector, slack: float = 1e-8) -> bool:
+    """Tell whether ``v``, not negative, is optimal: by sign and by complementarity."""
+    gradient = M @ v + q
+    size = slack * max(float(np.abs(q).max(initial=0.0)), 1e-300)
+    active = np.abs(gradient[v > 0]).max(initial=0.0)
+    return bool(gradient.min(initial=0.0) >= -size and active <= size)
+
+
+def _face_minimiser(M: Matrix, q: Vector, v: Vector, free: Mask) -> Vector:
+    """Go from ``v`` towards the minimiser of a face, and drop what becomes negative."""
+    free = free.copy()
+    while True:
+        z = _minimiser(M, q, free)
+        back = free & (z <= 0)
+        if not back.any():
+            return z
+        whole = v[back] - z[back]
+        step = np.divide(v[back], whole, out=np.zeros_like(whole), where=whole > 0).min()
+        v = np.maximum(v + step * (z - v), 0.0)
+        free &= ~(back & (v <= _small(v)))
+        v = np.where(free, v, 0.0)
+
+
+def _minimiser(M: Matrix, q: Vector, free: Mask) -> Vector:
+    """Return the minimiser over the free variables, with zeros elsewhere."""
+    v = np.zeros_like(q)
+    if not free.any():
+        return v
+    face = M[np.ix_(free, free)]
+    for ridge in (0.0, *(_RIDGE * 100.0**i for i in range(8))):
+        np.fill_diagonal(face, np.diagonal(face) + ridge)
+        try:
+            factor = cho_factor(face, lower=True, check_finite=False)
+        except LinAlgError:
+            continue
+        v[free] = np.asarray(cho_solve(factor, -q[free], check_finite=False))
+        break
+    return v
+
+
+def _small(v: Vector) -> float:
+    return _SLACK * float(np.abs(v).max(initial=0.0))
