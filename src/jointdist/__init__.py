@@ -1,8 +1,37 @@
 """Learn the joint distribution of two groups of variables, and ask it anything."""
 
+from typing import TYPE_CHECKING, Any
+
 from jointdist import datasets, kernels
 from jointdist.lowrank import LowRank, pivoted_cholesky
 
-__all__ = ["LowRank", "datasets", "kernels", "pivoted_cholesky"]
+if TYPE_CHECKING:
+    from jointdist.law import Conditional
+    from jointdist.model import JointDistribution
+
+__all__ = [
+    "Conditional",
+    "JointDistribution",
+    "LowRank",
+    "datasets",
+    "kernels",
+    "pivoted_cholesky",
+]
 
 __version__ = "0.1.0"
+
+_LATER = {"Conditional": "law", "JointDistribution": "model"}  # imported when asked for
+
+
+def __getattr__(name: str) -> Any:
+    """Import estimators when they are first used, as scikit-learn takes a second."""
+    if name not in _LATER:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    from importlib import import_module  # noqa: PLC0415
+
+    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_LATER])

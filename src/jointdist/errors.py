@@ -5,6 +5,7 @@
 
   - ``NotPositiveDefiniteError``   a kernel is not positive semidefinite
 
+* ``SignedLawWarning``             a law has no mass, or no positive variance
 * ``ToleranceWarning``             a result is returned, but less exact than asked for
 """
 
@@ -15,6 +16,7 @@ import numpy as np
 __all__ = [
     "JointdistError",
     "NotPositiveDefiniteError",
+    "SignedLawWarning",
     "ToleranceWarning",
     "Words",
     "is_number",
@@ -29,6 +31,10 @@ class JointdistError(Exception):
 
 class NotPositiveDefiniteError(JointdistError, ValueError):
     """A kernel produced a matrix that is not positive semidefinite."""
+
+
+class SignedLawWarning(UserWarning):
+    """A law with negative weights has no answer to what was asked."""
 
 
 class ToleranceWarning(UserWarning):

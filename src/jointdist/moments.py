@@ -24,7 +24,7 @@ __all__ = ["Moments", "Precision", "collect", "moments", "paired_rows", "powers"
 
 Precision: TypeAlias = Literal["float64", "float32"]
 
-_SQUARED = 8  # of more columns than these, products are not summed
+_SQUARED = 8  # columns of which products are summed, at most
 _AMPLIFIED_ROUNDING = 1e-10  # the most that is risked for speed, relative to the trace
 
 
@@ -153,12 +153,12 @@ class Moments:
         )
 
 
-def powers(origin: Array, z: Array) -> Array:
+def powers(origin: Array, z: Array, *, squared: bool | None = None) -> Array:
     r"""Return :math:`p(z) = (v, v v^\top)` as columns, with :math:`v = z - z_0`.
 
     An origin :math:`z_0` amid the points keeps the variance of numbers far from zero
     from being lost to rounding. Of the symmetric products those on and above the
-    diagonal are given, row by row; none if there are more than eight columns.
+    diagonal are given, row by row.
 
     Parameters
     ----------
@@ -166,10 +166,12 @@ def powers(origin: Array, z: Array) -> Array:
         The origin.
     z : Array of shape (n, d)
         The points.
+    squared : bool, optional
+        Whether products are given; by default if there are at most eight columns.
     """
     xp, d = array_namespace(z), int(z.shape[1])
     v = xp.stack([z[:, i] - origin[i] for i in range(d)])
-    if d > _SQUARED:
+    if not (d <= _SQUARED if squared is None else squared):
         return v
     products = [v[i, :] * v[j, :] for i in range(d) for j in range(i, d)]
     return xp.concat([v, xp.stack(products)])
@@ -272,7 +274,7 @@ def collect(
         if w is not None:
             f = f * xp.astype(xp.sqrt(w / heaviest), dtype)
         gram = xp.astype(f @ f.T, xp.float64, copy=False) * heaviest
-        return Moments(n, gram, *traces, *ranks, keys, cross)
+        return Moments(n, gram, traces[0], traces[1], *ranks, keys, cross)
 
     total: Moments = executor.reduce(add, block, x, y)
     gram = total.gram

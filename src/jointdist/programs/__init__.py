@@ -6,7 +6,9 @@ of kernels or data. Costs are per step, with :math:`m_Y m_X` coefficients.
 
 from jointdist.programs.grid import grid_positive
 from jointdist.programs.objective import Objective, closed_form
+from jointdist.programs.pivot import pivot_positive
 from jointdist.programs.solution import Certificate, Solution, Status
+from jointdist.programs.spectral import spectral_ball
 from jointdist.programs.tightened import product_bounds, tightened
 
 __all__ = [
@@ -16,6 +18,8 @@ __all__ = [
     "Status",
     "closed_form",
     "grid_positive",
+    "pivot_positive",
     "product_bounds",
+    "spectral_ball",
     "tightened",
 ]

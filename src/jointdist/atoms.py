@@ -1,0 +1,213 @@
+r"""The sample of one side, as the support of laws.
+
+A law of the model puts the weight :math:`\omega_j (1 + \Psi(y_j) \cdot t) / \text{mass}`
+on the atom :math:`y_j`, where :math:`t` is all that depends on the condition. What is
+needed of the atoms are therefore sums :math:`\sum_j \omega_j f(y_j) (1, \Psi(y_j))`: one
+pass over them answers :math:`E f(Y)` for any number of laws.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from operator import add
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jointdist._array import Array, is_numpy_array, like, to_numpy
+from jointdist.basis import Basis
+from jointdist.coding import Coding
+from jointdist.executor import Executor
+from jointdist.moments import powers
+from jointdist.rows import Rows
+
+__all__ = ["Atoms", "Distinct", "Vector", "host_features"]
+
+Vector = NDArray[np.float64]
+
+_FEW = 30  # distinct values of a discrete variable, at most
+_REPEATED = 3  # times that each of them is taken, on average
+
+
+def host_features(basis: Basis, z: Array) -> Vector:
+    r"""Return :math:`\Psi(z_i)` as rows in host memory, wherever the points are."""
+    core = basis.map.core
+    if is_numpy_array(core) or is_numpy_array(z):
+        z = like(to_numpy(z), core)
+    features: Vector = to_numpy(basis.features(z))
+    return features
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Distinct:
+    """The distinct atoms, and the sums over those that are equal.
+
+    Attributes
+    ----------
+    points : array of shape (k, d)
+        The distinct rows, coded, in lexicographic order.
+    sums : array of shape (k, 1 + m)
+        The sums of their weights, and of weights times features.
+    """
+
+    points: Vector
+    sums: Vector
+
+
+@dataclass(frozen=True, eq=False)
+class Atoms:
+    r"""The rows of one side with their weights, seen through their basis.
+
+    Attributes
+    ----------
+    basis : Basis
+        The functions :math:`\Psi`.
+    coding : Coding
+        How words became numbers.
+    rows : Rows
+        The atoms, coded; not copied.
+    weights : array of shape (n,), optional
+        The weights of the rows.
+    mean : array of shape (m,)
+        The means of the functions over the atoms, zero if the basis is centred.
+    executor : Executor
+        How row blocks are worked on.
+    powers : array of shape (1 + m, q), optional
+        The mean of :math:`(1, \Psi)^\top p` over the atoms with the
+        :func:`~jointdist.moments.powers` about the origin, if known already.
+    """
+
+    basis: Basis
+    coding: Coding
+    rows: Rows
+    weights: Vector | None
+    mean: Vector
+    executor: Executor
+    powers: Vector | None = None
+
+    @property
+    def n(self) -> int:
+        """The number of atoms."""
+        return self.rows.n
+
+    @property
+    def width(self) -> int:
+        """The number of columns; a law of one column is scalar."""
+        return self.rows.d
+
+    @property
+    def rank(self) -> int:
+        """The number of functions."""
+        return self.basis.rank
+
+    @property
+    def origin(self) -> Vector:
+        """The point about which powers are taken."""
+        origin: Vector = to_numpy(self.basis.map.origin)
+        return origin
+
+    @cached_property
+    def shares(self) -> Vector:
+        r"""The weights :math:`\omega` of the atoms; their sum is one."""
+        weights = np.ones(self.n) if self.weights is None else self.weights
+        shares: Vector = weights / weights.sum()
+        return shares
+
+    def decoded(self, points: Vector) -> NDArray[Any]:
+        """Return coded points ``(..., d)`` as users know them: words, and no last axis
+        if there is one column only.
+        """
+        known = self.coding.decode(points)
+        return known[..., 0] if self.width == 1 else known
+
+    def features(self, z: Array) -> Vector:
+        """Return the functions at points, as rows."""
+        return host_features(self.basis, z)
+
+    def expectations(self, f: Callable[[Vector], Vector]) -> Vector:
+        r"""Return the mean of :math:`(1, \Psi)^\top f` over the atoms, in one pass.
+
+        Parameters
+        ----------
+        f : callable
+            From coded rows ``(b, d)`` to numbers ``(b, k)``.
+
+        Returns
+        -------
+        array of shape (1 + m, k)
+            The means.
+        """
+
+        def block(start: int, z: Array) -> Vector:
+            values = f(to_numpy(z)) * self.shares[start : start + z.shape[0], None]
+            return np.concatenate(
+                [values.sum(axis=0)[None, :], self.features(z).T @ values]
+            )
+
+        return self.executor.reduce(add, block, self.rows)
+
+    @cached_property
+    def first_powers(self) -> Vector:
+        """The mean of the features times the columns less the origin, ``(1 + m, d)``."""
+        if self.powers is not None:
+            return self.powers[:, : self.width]
+        return self.expectations(lambda z: z - self.origin)
+
+    @cached_property
+    def second_powers(self) -> Vector:
+        """The same for products of two columns, on and above the diagonal."""
+        d = self.width
+        products = d * (d + 1) // 2
+        if self.powers is not None and self.powers.shape[1] == d + products:
+            return self.powers[:, d:]
+
+        def every(z: Vector) -> Vector:
+            found: Vector = powers(self.origin, z, squared=True)[d:].T
+            return found
+
+        return self.expectations(every)
+
+    @cached_property
+    def squares(self) -> Vector:
+        r"""The sum of :math:`\omega^2 (1, \Psi)^\top (1, \Psi)` over the atoms."""
+        if self.weights is None:
+            inner = np.diag(to_numpy(self.basis.eigenvalues) / self.n)
+            mean = self.mean[None, :]
+            return np.block([[np.ones((1, 1)), mean], [mean.T, inner]]) / self.n
+
+        def block(start: int, z: Array) -> Vector:
+            share = self.shares[start : start + z.shape[0], None]
+            f = np.concatenate([share, share * self.features(z)], axis=1)
+            product: Vector = f.T @ f
+            return product
+
+        return self.executor.reduce(add, block, self.rows)
+
+    @cached_property
+    def discrete(self) -> bool:
+        """Whether the atoms are words, or take few distinct values many times."""
+        if not self.coding.numeric:
+            return True
+        seen: set[tuple[float, ...]] = set()
+        limit = min(_FEW, self.n // _REPEATED)
+        for start in range(0, self.n, self.executor.block_rows):
+            stop = min(start + self.executor.block_rows, self.n)
+            block = np.unique(to_numpy(self.rows.read(start, stop)), axis=0)
+            if len(block) > limit:
+                return False
+            seen.update(map(tuple, block))
+            if len(seen) > limit:
+                return False
+        return True
+
+    @cached_property
+    def distinct(self) -> Distinct:
+        """The distinct atoms; for discrete variables they are few."""
+        table = to_numpy(self.rows.read(0, self.n))
+        points, which = np.unique(table, axis=0, return_inverse=True)
+        sums = np.zeros((len(points), 1 + self.rank))
+        psi = self.features(like(points, self.basis.map.core))
+        sums[:, 0] = np.bincount(which.ravel(), self.shares, len(points))
+        sums[:, 1:] = sums[:, :1] * psi
+        return Distinct(points, sums)

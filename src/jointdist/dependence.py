@@ -1,0 +1,153 @@
+r"""How dependent X and Y are under the model, and whether that may be chance.
+
+The ratio :math:`r = 1 + h` of the joint law to the product of its marginals has the
+:math:`\chi^2` divergence :math:`E r^2 - 1` and the mutual information :math:`E r \log r`
+under that product; both are zero for independent variables only.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from jointdist._array import to_numpy
+from jointdist.atoms import Vector, host_features
+from jointdist.basis import Basis
+from jointdist.fitting import Problem, objective
+from jointdist.ordered import Index
+from jointdist.programs import Objective
+from jointdist.sample import Sample
+
+__all__ = ["Dependence", "dependence"]
+
+_GRID = 4096  # rows on whose grid the mutual information is averaged
+_PERMUTED = 20_000  # rows that are permuted
+_BLOCK = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Dependence:
+    r"""How dependent two groups of variables are.
+
+    Attributes
+    ----------
+    chi2 : float
+        The :math:`\chi^2` divergence of the joint law to independence.
+    mutual_information : float
+        The mutual information in nats.
+    statistic : float
+        The statistic of the permutation test: by how much the model lowers the objective.
+    p_value : float
+        The share of permutations, the identity among them, with as large a statistic.
+        Small values speak against independence.
+    permutations : int
+        The number of permutations.
+    """
+
+    chi2: float
+    mutual_information: float
+    statistic: float
+    p_value: float
+    permutations: int
+
+    def __str__(self) -> str:
+        return (
+            f"mutual information {self.mutual_information:.4g} nats, "
+            f"chi-squared divergence {self.chi2:.4g}, "
+            f"p = {self.p_value:.3g} for independence ({self.permutations} permutations)"
+        )
+
+
+def dependence(
+    problem: Problem,
+    H: Vector,
+    regularization: float,
+    permutations: int,
+    rng: np.random.Generator,
+) -> Dependence:
+    """Measure the dependence that a model implies, and test it.
+
+    Parameters
+    ----------
+    problem : Problem
+        Bases, moments and rows.
+    H : array of shape (m_Y, m_X)
+        The coefficients.
+    regularization : float
+        The ridge of the test's statistic.
+    permutations : int
+        The number of permutations.
+    rng : Generator
+        Chooses rows and permutations.
+    """
+    goal = objective(problem, regularization)
+    statistic, p_value = _permuted(problem, goal, permutations, rng)
+    return Dependence(
+        _chi2(problem, goal, H),
+        _mutual_information(problem, H, rng),
+        statistic,
+        p_value,
+        permutations,
+    )
+
+
+def _chi2(problem: Problem, goal: Objective, H: Vector) -> float:
+    """Return the mean of the squared ratio over the grid, less one: closed form."""
+    mean = float(_mean(problem.y, problem) @ H @ _mean(problem.x, problem))
+    squared = 1 + 2 * mean + float(goal.c_y @ (H * H) @ goal.c_x)
+    return squared / (1 + mean) ** 2 - 1 if 1 + mean > 0 else float("nan")
+
+
+def _mean(basis: Basis, problem: Problem) -> Vector:
+    """Return the means of the basis functions over the sample."""
+    sums = problem.moments
+    s = sums.sum_x if basis is problem.x else sums.sum_y
+    mean: Vector = (to_numpy(s) / sums.weight - to_numpy(basis.mean)) @ to_numpy(
+        basis.rotation
+    )
+    return mean
+
+
+def _mutual_information(problem: Problem, H: Vector, rng: np.random.Generator) -> float:
+    """Return the mean of r log r over a grid of rows, negative ratios taken as zero."""
+    rows, share = _chosen(problem.sample, _GRID, rng)
+    F_y, F_x = _features(problem, rows)
+    right = H @ F_x.T
+    mass = entropy = 0.0
+    for start in range(0, len(rows), _BLOCK):
+        own = slice(start, start + _BLOCK)
+        r = np.maximum(1 + F_y[own] @ right, 0)
+        logs = np.log(r, out=np.zeros_like(r), where=r > 0)
+        mass += float(share[own] @ r @ share)
+        entropy += float(share[own] @ (r * logs) @ share)
+    return entropy / mass - float(np.log(mass))
+
+
+def _permuted(
+    problem: Problem, goal: Objective, permutations: int, rng: np.random.Generator
+) -> tuple[float, float]:
+    """Return the statistic of the sample, and its rank among those with Y permuted."""
+    rows, share = _chosen(problem.sample, _PERMUTED, rng)
+    F_y, F_x = _features(problem, rows)
+    weighted = share[:, None] * F_x
+    mean_x = weighted.sum(axis=0)
+
+    def statistic(F: Vector) -> float:
+        b = F.T @ weighted - np.multiply.outer(share @ F, mean_x)
+        return float(np.sum(b * b * goal.inverse))
+
+    own = statistic(F_y)
+    others = [statistic(F_y[rng.permutation(len(rows))]) for _ in range(permutations)]
+    exceeding = sum(other >= own * (1 - 1e-12) for other in others)
+    return own, (1 + exceeding) / (1 + permutations)
+
+
+def _chosen(sample: Sample, limit: int, rng: np.random.Generator) -> tuple[Index, Vector]:
+    """Return the numbers of rows, all or a choice, and their shares of the weight."""
+    rows = sample.choose(limit, rng.integers(2**32))
+    weights = np.ones(len(rows)) if sample.weights is None else sample.weights[rows]
+    return rows, weights / weights.sum()
+
+
+def _features(problem: Problem, rows: Index) -> tuple[Vector, Vector]:
+    y, x = problem.sample.y.take(rows), problem.sample.x.take(rows)
+    return host_features(problem.y, y), host_features(problem.x, x)

@@ -1,0 +1,184 @@
+r"""From two bases and the moments to the coefficients: which program is solved.
+
+The objective is diagonal in the double-orthogonal basis. What ``positivity`` means is
+decided here, and nowhere else.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jointdist._array import to_numpy
+from jointdist.atoms import Vector, host_features
+from jointdist.basis import Basis
+from jointdist.bounded import upper_bound
+from jointdist.errors import Words, require
+from jointdist.executor import Executor
+from jointdist.moments import Moments
+from jointdist.programs import (
+    Objective,
+    Solution,
+    closed_form,
+    grid_positive,
+    pivot_positive,
+    product_bounds,
+    spectral_ball,
+    tightened,
+)
+from jointdist.sample import Sample
+
+__all__ = ["Marginals", "Positivity", "Problem", "objective", "solve"]
+
+Marginals: TypeAlias = Literal["free", "total", "exact"]
+Positivity: TypeAlias = Literal[
+    "none", "tightened", "pointwise", "rotated", "pivot", "grid"
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    """What is to be solved.
+
+    Attributes
+    ----------
+    x, y : Basis
+        The bases of both sides.
+    moments : Moments
+        The moments of the features.
+    sample : Sample
+        The rows, for constraints on them.
+    marginals : {"free", "total", "exact"}
+        What is normalised.
+    executor : Executor
+        How row blocks are worked on.
+    """
+
+    x: Basis
+    y: Basis
+    moments: Moments
+    sample: Sample
+    marginals: Marginals
+    executor: Executor
+
+
+def objective(problem: Problem, regularization: float) -> Objective:
+    r"""Return the objective of Eq. `optgenClowR` in the rotated basis.
+
+    :math:`a = \Lambda_Y \Lambda_X / n^2 + \lambda` and :math:`b = V_Y^\top (G_{YX} / n -
+    s_Y s_X^\top / n^2) V_X`, with the constraint of Eq. `eq:normatilde` if the marginals
+    are ``"total"``; ``"exact"`` ones are normalised by their basis.
+
+    Parameters
+    ----------
+    problem : Problem
+        Bases and moments.
+    regularization : float
+        The ridge :math:`\lambda`.
+    """
+    sums, x, y = problem.moments, problem.x, problem.y
+    n = sums.weight
+    s_x, s_y = to_numpy(sums.sum_x) / n, to_numpy(sums.sum_y) / n
+    V_x, V_y = to_numpy(x.rotation), to_numpy(y.rotation)
+    b = V_y.T @ (to_numpy(sums.gram_yx) / n - np.multiply.outer(s_y, s_x)) @ V_x
+    c_y, c_x = to_numpy(y.eigenvalues) / n, to_numpy(x.eigenvalues) / n
+    if problem.marginals != "total":
+        return Objective(b, c_y, c_x, regularization)
+    return Objective(b, c_y, c_x, regularization, V_y.T @ s_y, V_x.T @ s_x)
+
+
+def solve(
+    problem: Problem,
+    regularization: float,
+    positivity: Positivity,
+    *,
+    grid: NDArray[np.intp],
+    start: Solution | None = None,
+) -> Solution:
+    r"""Return the coefficients :math:`\tilde H` of the model.
+
+    Parameters
+    ----------
+    problem : Problem
+        Bases, moments and rows.
+    regularization : float
+        The ridge :math:`\lambda`.
+    positivity : str
+        How negative weights are prevented; see :class:`~jointdist.JointDistribution`.
+    grid : array of int
+        The rows on whose grid ``"grid"`` holds.
+    start : Solution, optional
+        A solution for another ridge, to start from.
+    """
+    goal = objective(problem, regularization)
+    match positivity:
+        case "none":
+            return closed_form(goal)
+        case "tightened":
+            return tightened(goal, *_sample_bounds(problem), start=start)
+        case "pointwise":
+            return spectral_ball(goal, 1 / _norm_bound(problem), start=start)
+        case "rotated":
+            most = np.asarray(_norm_bound(problem))
+            return tightened(goal, -most, most, start=start)
+        case "pivot":
+            (T_y, low_y, top_y), (T_x, low_x, top_x) = map(
+                _pivot_features, *_sides(problem)
+            )
+            bounds = product_bounds(low_y, top_y, low_x, top_x)
+            return pivot_positive(goal, T_y, T_x, *bounds, start=start)
+        case "grid":
+            rows = problem.sample.take(grid)
+            F_y = host_features(problem.y, rows.y.read(0, len(grid)))
+            F_x = host_features(problem.x, rows.x.read(0, len(grid)))
+            return grid_positive(goal, F_y, F_x, start=start)
+
+
+def _sample_bounds(problem: Problem) -> tuple[Vector, Vector]:
+    """Return the bounds of products of basis functions over the sample grid."""
+    rows, executor = problem.sample.counted, problem.executor
+    y = problem.y.bounds(rows.y, executor=executor)
+    x = problem.x.bounds(rows.x, executor=executor)
+    return product_bounds(*map(to_numpy, (*y, *x)))
+
+
+def _sides(problem: Problem) -> tuple[tuple[Basis, Basis], tuple[float, float]]:
+    """Return the bases of Y and X with the upper bounds of their kernels."""
+    bounds = []
+    for name, basis in (("kernel_y", problem.y), ("kernel_x", problem.x)):
+        bound = upper_bound(basis.map.kernel)
+        rule = "bounded, or have an attribute `bound`, for positivity everywhere"
+        got = Words(f"{basis.map.kernel!r}, which is not known to be")
+        require(np.isfinite(bound), "JointDistribution", name, rule, got)
+        bounds.append(bound)
+    return (problem.y, problem.x), (bounds[0], bounds[1])
+
+
+def _norm_bound(problem: Problem) -> float:
+    r"""Return a bound of :math:`|\Psi_Y(y)|_2 |\Psi_X(x)|_2` over all points.
+
+    By Bessel's inequality :math:`|\Psi(z)|^2 \le k(z, z) \le \kappa`. Centred functions
+    are projections of :math:`k(z, \cdot) - \bar k`, whose squared norm is
+    :math:`k(z, z) - 2 \bar k(z) + |\bar k|^2 \le \kappa + |\bar k|^2` for a kernel that
+    is not negative; what the low-rank features miss of :math:`|\bar k|^2` is at most the
+    mean trace error.
+    """
+    squared, weight = 1.0, problem.moments.weight
+    for basis, kappa in zip(*_sides(problem), strict=True):
+        mean = to_numpy(basis.mean)
+        rest = basis.error / weight if mean.any() else 0.0
+        squared *= kappa + float(mean @ mean) + rest
+    return float(np.sqrt(squared))
+
+
+def _pivot_features(basis: Basis, kappa: float) -> tuple[Vector, Vector, Vector]:
+    r"""Return the map from rotated to pivot coefficients, and bounds of pivot functions.
+
+    :math:`\Psi = (k(\cdot, P) - \bar k(P)) T` with :math:`T = C^{-\top} V`, and each
+    function :math:`k(\cdot, p) - \bar k(p)` lies from :math:`-\bar k(p)` to
+    :math:`\kappa - \bar k(p)`.
+    """
+    mean = to_numpy(basis.map.core) @ to_numpy(basis.mean)
+    T: Vector = to_numpy(basis.expansion)
+    return T, -mean, kappa - mean

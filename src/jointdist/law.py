@@ -1,0 +1,413 @@
+r"""Conditional laws, Eq. `QXYYXcond`: what people come for.
+
+A law of the model is a weight on each atom of the sample,
+:math:`w_j(x) = \omega_j (1 + h(x, y_j)) / \text{mass}(x)`. The weights themselves are
+formed only by :meth:`Conditional.weights`.
+"""
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from jointdist import scan
+from jointdist.atoms import Vector
+from jointdist.errors import SignedLawWarning, Words, is_whole, require
+from jointdist.frames import to_frame
+from jointdist.laws import Laws, blank
+from jointdist.plots import axes, bars, curves
+from jointdist.search import Seed, generator
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Conditional"]
+
+
+class Conditional:
+    r"""One law per condition, evaluated when asked.
+
+    The first axis of every result is that of the laws. A side of one column has scalar
+    laws, without an axis for columns; of several, the columns are the last axis.
+
+    Laws may be *signed*: with ``positivity="none"`` some weights can be negative. Means,
+    probabilities, cdfs, densities and all other expectations are then those of the
+    signed law; quantiles are those of the running maximum of its cdf; draws follow these
+    quantiles, and for several columns or words the law with negative weights set to
+    zero. :meth:`negative_share` tells how much is at stake.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import jointdist as jd
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=2000)
+    >>> y = x + 0.5 * rng.normal(size=2000)
+    >>> law = jd.JointDistribution(random_state=0).fit(x[:, None], y).given(x=[[-1.0], [1.0]])
+    >>> law.mean().round(1)
+    array([-1.,  1.])
+    >>> law.quantile([0.05, 0.95]).shape, law.prob(lambda y: y > 0).shape
+    ((2, 2), (2,))
+    """
+
+    def __init__(self, laws: Laws) -> None:
+        self._laws, self._atoms = laws, laws.atoms
+
+    def __len__(self) -> int:
+        return self._laws.queries.n
+
+    def __getitem__(self, index: Any) -> "Conditional":
+        """Return the chosen laws; a single number gives one law."""
+        try:
+            chosen = np.atleast_1d(np.arange(len(self))[index])
+        except IndexError:
+            if isinstance(index, int | np.integer):  # ends an iteration
+                msg = f"Conditional: index {index} of {len(self)} laws"
+                raise IndexError(msg) from None
+            raise
+        require(chosen.size, "Conditional", "index", "of at least one law", index)
+        return Conditional(Laws(self._laws.support, self._laws.queries.take(chosen)))
+
+    def __iter__(self) -> Iterator["Conditional"]:
+        return (self[i] for i in range(len(self)))
+
+    def __repr__(self) -> str:
+        atoms, laws = self._atoms, f"{len(self):,} law{'s' * (len(self) != 1)}"
+        columns = "one column" if atoms.width == 1 else f"{atoms.width} columns"
+        told = f"Conditional({laws} of {columns} on {atoms.n:,} atoms"
+        if atoms.coding.numeric and atoms.width == 1:
+            first = ", ".join(f"{mean:.4g}" for mean in self[:4].mean())
+            told += f"; means {first}{', ...' * (len(self) > 4)}"
+        return told + ")"
+
+    @property
+    def is_discrete(self) -> bool:
+        """Whether the laws are of words, or of few values that are taken many times."""
+        return self._atoms.discrete
+
+    def mass(self) -> Vector:
+        """Return the weight of each law before it was normalised.
+
+        It is one for marginals ``"exact"``. Where it is not positive there is no law,
+        and every answer is NaN.
+        """
+        mean = self._atoms.mean
+        return np.concatenate([1 + t @ mean for t in self._laws.queries.parts()])
+
+    def expect(self, f: Callable[[Any], ArrayLike]) -> NDArray[np.float64]:
+        """Return the expectation of a function, in one pass over the atoms.
+
+        Parameters
+        ----------
+        f : callable
+            From atoms, of shape ``(b,)`` or ``(b, d)``, to ``b`` numbers or ``b``
+            arrays of numbers of the same shape.
+        """
+        shape: list[tuple[int, ...]] = []
+
+        def values(z: Vector) -> Vector:
+            found = _numbers_of("expect", "f", f, self._atoms.decoded(z))
+            shape.append(found.shape[1:])
+            return found.reshape(len(found), -1)
+
+        means = self._laws.expected(self._atoms.expectations(values))
+        return means.reshape(len(self), *shape[0])
+
+    def prob(self, event: Callable[[Any], ArrayLike]) -> Vector:
+        """Return the probability of an event.
+
+        Parameters
+        ----------
+        event : callable
+            From atoms, of shape ``(b,)`` or ``(b, d)``, to ``b`` times True or False.
+        """
+
+        def happens(z: Vector) -> Vector:
+            found = _numbers_of("prob", "event", event, self._atoms.decoded(z), bool)
+            return found[:, None]
+
+        return self._laws.expected(self._atoms.expectations(happens))[:, 0]
+
+    def mean(self) -> Vector:
+        """Return the means, of shape ``(q,)`` or ``(q, d)``."""
+        self._require_numbers("mean")
+        return self._shaped(self._laws.means() + self._atoms.origin)
+
+    def second_moment(self) -> Vector:
+        """Return the means of squares, or of products of columns ``(q, d, d)``."""
+        self._require_numbers("second_moment")
+        v, o = self._laws.means(), self._atoms.origin
+        cross = v[:, :, None] * o
+        both = (
+            self._laws.products()
+            + cross
+            + np.swapaxes(cross, 1, 2)
+            + np.multiply.outer(o, o)
+        )
+        return both[:, 0, 0] if self._atoms.width == 1 else both
+
+    def cov(self) -> Vector:
+        """Return the covariance matrices ``(q, d, d)``; variances for one column."""
+        self._require_numbers("cov")
+        v = self._laws.means()
+        cov = self._laws.products() - v[:, :, None] * v[:, None, :]
+        return cov[:, 0, 0] if self._atoms.width == 1 else cov
+
+    def var(self) -> Vector:
+        """Return the variances; a signed law may have a negative one."""
+        self._require_numbers("var")
+        v = self._laws.means()
+        squares = np.diagonal(self._laws.products(), axis1=1, axis2=2)
+        return self._shaped(squares - v * v)
+
+    def std(self) -> Vector:
+        """Return the standard deviations; NaN where a signed law has none."""
+        self._require_numbers("std")
+        var = self.var()
+        if (var < 0).any():
+            msg = (
+                f"Conditional.std: the variance of {(var < 0).sum()} signed laws is "
+                "negative, and the result NaN. Raise `regularization`, or ask the "
+                "model for `positivity`."
+            )
+            warnings.warn(msg, SignedLawWarning, stacklevel=2)
+        return np.sqrt(np.where(var < 0, np.nan, var))
+
+    def cdf(self, y: object, *, grid: bool | None = None) -> Vector:
+        """Return the probability of values up to ``y``, in all columns.
+
+        Parameters
+        ----------
+        y : number, or array of shape (k,) or (k, d)
+            A point for all laws, or several.
+        grid : bool, optional
+            Whether every law is asked at every point, with a result ``(q, k)``, or law i
+            at point i. By default the latter if there are as many points as laws.
+        """
+        self._require_numbers("cdf")
+        points, one, paired = self._points("cdf", y, grid)
+        found = self._laws.cdf(points, paired=paired)
+        return found[:, 0] if one else found
+
+    def quantile(self, levels: ArrayLike) -> Vector:
+        """Return quantiles: the lowest value at which the cdf reaches the level.
+
+        Parameters
+        ----------
+        levels : float or array of shape (l,)
+            Levels between zero and one.
+
+        Returns
+        -------
+        array of shape (q,) or (q, l), with a last axis for several columns
+            The quantiles, of each column by itself.
+        """
+        return self._quantile("quantile", levels)
+
+    def median(self) -> Vector:
+        """Return the medians, of each column by itself."""
+        return self._quantile("median", 0.5)
+
+    def interval(self, level: float = 0.9) -> Vector:
+        """Return the lower and upper end of central intervals, ``(q, 2)``.
+
+        Parameters
+        ----------
+        level : float, default=0.9
+            The probability inside; half of the rest is on either side.
+        """
+        ok = np.ndim(level) == 0 and 0 < float(level) < 1
+        require(ok, "Conditional.interval", "level", "a number between 0 and 1", level)
+        return self._quantile("interval", [(1 - level) / 2, (1 + level) / 2])
+
+    def pdf(self, y: object, *, grid: bool | None = None) -> Vector:
+        """Return the density: that of the smoothed sample times the ratio of the model.
+
+        Parameters
+        ----------
+        y : number, or array of shape (k,) or (k, d)
+            A point for all laws, or several.
+        grid : bool, optional
+            As in :meth:`cdf`.
+        """
+        return self._pdf("pdf", y, grid)
+
+    def logpdf(self, y: object, *, grid: bool | None = None) -> Vector:
+        """Return the logarithm of the density; minus infinity where that is negative.
+
+        Parameters
+        ----------
+        y : number, or array of shape (k,) or (k, d)
+            A point for all laws, or several.
+        grid : bool, optional
+            As in :meth:`cdf`.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(np.maximum(self._pdf("logpdf", y, grid), 0))
+
+    def sample(self, size: int = 1, *, random_state: Seed = None) -> NDArray[Any]:
+        """Draw from each law, ``(q, size)`` or ``(q, size, d)``.
+
+        Parameters
+        ----------
+        size : int, default=1
+            The number of draws from each law.
+        random_state : int, Generator, RandomState, optional
+            The seed.
+        """
+        where = "Conditional.sample"
+        require(is_whole(size, least=1), where, "size", "an integer of at least 1", size)
+        uniform = generator(where, random_state).random((len(self), size))
+        return self._known(self._laws.draws(uniform))
+
+    def mode(self) -> NDArray[Any]:
+        """Return the most likely value: of the largest density, or probability."""
+        atoms = self._atoms
+        if atoms.discrete:
+            likely = self._laws.expected(atoms.distinct.sums.T)
+            points = atoms.distinct.points[likely.argmax(axis=1)]
+            return self._known(blank(points, np.isnan(likely[:, 0])))
+        height = self._laws.support.density_at_atoms
+        best = self._laws.each(lambda t, mass, _: scan.largest(atoms, t, mass, height))
+        return self._known(self._laws.picked(best))
+
+    def weights(self) -> Vector:
+        """Return the weight of every atom under every law, ``(q, n)``."""
+        return self._laws.each(lambda t, m, _: scan.all_weights(self._atoms, t, m))
+
+    def atoms(self) -> NDArray[Any]:
+        """Return the values that the weights are on, ``(n,)`` or ``(n, d)``."""
+        return self._atoms.decoded(self._laws.support.points())
+
+    def negative_share(self) -> Vector:
+        """Return the negative weight, as a share of all weight taken as positive.
+
+        Zero for a valid law. Costs a scan over all atoms.
+        """
+        return self._laws.each(lambda t, m, _: scan.negative_share(self._atoms, t, m))
+
+    def effective_size(self) -> Vector:
+        """Return one over the sum of squared weights: how many atoms the law is worth."""
+        return self._laws.effective_size()
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the densities of up to eight scalar laws, or bars of their probabilities.
+
+        Needs matplotlib (``pip install jointdist[plot]``).
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; by default on new axes.
+        """
+        where, got = "Conditional.plot", Words(f"{len(self)}; choose some, as law[:8]")
+        require(len(self) <= 8, where, "the law", "of at most 8 conditions", got)
+        one, got = self._atoms.width == 1, Words(f"{self._atoms.width}")
+        require(one, where, "the law", "of one column", got)
+        ax = axes(ax)
+        if self.is_discrete:
+            known = self._atoms.distinct
+            chances = self._laws.expected(known.sums.T)
+            bars(ax, self._atoms.decoded(known.points), chances)
+        else:
+            low, high = np.quantile(self.atoms(), [0.002, 0.998])
+            margin = 0.05 * (high - low)
+            y = np.linspace(low - margin, high + margin, 400)
+            curves(ax, y, self.pdf(y, grid=True))
+        return ax
+
+    def to_frame(self, levels: ArrayLike = (0.05, 0.5, 0.95)) -> Any:
+        """Return means, standard deviations and quantiles as a DataFrame, a row a law.
+
+        Parameters
+        ----------
+        levels : array of shape (l,), default=(0.05, 0.5, 0.95)
+            The levels of the quantiles.
+        """
+        levels = np.atleast_1d(levels)
+        told = {"mean": self.mean(), "std": self.std()}
+        found = self.quantile(levels)
+        told |= {f"q{level:g}": found[:, i] for i, level in enumerate(levels)}
+        if self._atoms.width == 1:
+            return to_frame(told)
+        coding = self._atoms.coding
+        names = coding.names or tuple(f"y{i}" for i in range(coding.width))
+        return to_frame(
+            {
+                f"{name}_{what}": np.ascontiguousarray(values[:, i])
+                for i, name in enumerate(names)
+                for what, values in told.items()
+            }
+        )
+
+    def _shaped(self, values: Vector) -> Vector:
+        return values[..., 0] if self._atoms.width == 1 else values
+
+    def _known(self, points: Vector) -> NDArray[Any]:
+        """Return coded points as users know them; None or NaN where there is no law."""
+        none: NDArray[np.bool_] = np.asarray(np.isnan(points).any(axis=-1))
+        if self._atoms.coding.numeric or not none.any():
+            return self._atoms.decoded(points)
+        known = self._atoms.decoded(np.where(none[..., None], 0.0, points)).astype(object)
+        known[none] = None
+        return known
+
+    def _quantile(self, method: str, levels: ArrayLike) -> Vector:
+        self._require_numbers(method)
+        p = np.asarray(levels, dtype=np.float64)
+        name = "level" if method == "interval" else "levels"
+        ok = p.ndim <= 1 and p.size and bool(np.all((p > 0) & (p < 1)))
+        rule = "a number or a vector of numbers between 0 and 1, both excluded"
+        require(ok, f"Conditional.{method}", name, rule, levels)
+        found = self._shaped(self._laws.quantile(np.atleast_1d(p)))
+        return found[:, 0] if p.ndim == 0 else found
+
+    def _pdf(self, method: str, y: object, grid: bool | None) -> Vector:
+        where, atoms = f"Conditional.{method}", self._atoms
+        got = Words("a discrete variable, which has none; ask `prob`, `mode` or `weights`")
+        require(not atoms.discrete, where, "y", "of a variable with a density", got)
+        points, one, paired = self._points(method, y, grid)
+        height = self._laws.support.density.at(points)
+        found = self._laws.ratio(points, paired=paired) * height
+        return found[:, 0] if one else found
+
+    def _points(self, method: str, y: Any, grid: bool | None) -> tuple[Vector, bool, bool]:
+        """Return points ``(k, d)``, whether it is one alone, and whether in pairs."""
+        where, d = f"Conditional.{method}", self._atoms.width
+        shape = np.shape(y)
+        one = len(shape) == (0 if d == 1 else 1)
+        table = np.reshape(y, (1, d)) if one and (d == 1 or shape == (d,)) else y
+        rows = self._atoms.coding.encode(table, where=where, name="y", vector=True)
+        points: Vector = np.asarray(rows.read(0, rows.n))
+        rule = f"one point for each of the {len(self)} laws if not `grid`"
+        alike = rows.n == len(self)
+        require(grid is not False or one or alike, where, "y", rule, Words(f"{rows.n}"))
+        return points, one, alike and not one and not grid
+
+    def _require_numbers(self, method: str) -> None:
+        coding = self._atoms.coding
+        words = [coding.label(i) for i, known in enumerate(coding.categories) if known]
+        got = Words(f"words in column {', '.join(words)}; ask `prob`, `mode` or `weights`")
+        require(coding.numeric, f"Conditional.{method}", "the law", "of numbers", got)
+
+
+def _numbers_of(
+    method: str,
+    name: str,
+    f: Callable[[Any], ArrayLike],
+    atoms: NDArray[Any],
+    kind: type = float,
+) -> Vector:
+    """Return what a function of users gives for a block of atoms."""
+    where, n = f"Conditional.{method}", len(atoms)
+    require(callable(f), where, name, "a function of the atoms", f)
+    found = np.asarray(f(atoms))
+    kinds, words = ("b", "True or False") if kind is bool else ("biuf", "numbers")
+    got = Words(f"values of type {found.dtype}")
+    require(found.dtype.kind in kinds, where, name, f"a function to {words}", got)
+    shape = (n,) if kind is bool else (n, *found.shape[1:])
+    rule = f"a function of {n} atoms to {n} values"
+    require(found.shape == shape, where, name, rule, Words(f"shape {found.shape}"))
+    return found.astype(np.float64)

@@ -1,0 +1,209 @@
+r"""The arithmetic of many laws at once.
+
+All that a law needs of the atoms are sums :math:`F = \sum_j \omega_j (1, \Psi(y_j))
+f(y_j)`; its expectation of :math:`f` is :math:`(1, t) F / \text{mass}`.
+"""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jointdist import scan
+from jointdist._array import Array, to_numpy
+from jointdist.atoms import Atoms, Vector
+from jointdist.density import Smoothed, smoothed
+from jointdist.errors import SignedLawWarning
+from jointdist.ordered import Ordered, order_by
+from jointdist.quantiles import quantiles
+from jointdist.queries import Fixed, Queries
+
+__all__ = ["Laws", "Support", "blank"]
+
+
+class Support:
+    """The atoms of a side, with what laws on them share; computed when first needed.
+
+    Parameters
+    ----------
+    atoms : Atoms
+        The atoms.
+    """
+
+    def __init__(self, atoms: Atoms) -> None:
+        self.atoms = atoms
+        self._ordered: dict[int, Ordered] = {}
+
+    def ordered(self, column: int) -> Ordered:
+        """Return the atoms in the order of a column."""
+        if column not in self._ordered:
+            self._ordered[column] = order_by(self.atoms, column)
+        return self._ordered[column]
+
+    @cached_property
+    def density(self) -> Smoothed:
+        """The smoothed density of the atoms."""
+        return smoothed(self.atoms)
+
+    @cached_property
+    def density_at_atoms(self) -> Vector:
+        """The smoothed density at each atom."""
+        return self.density.at(self.points())
+
+    def points(self) -> Vector:
+        """Return all atoms, coded, ``(n, d)``."""
+
+        def block(_start: int, z: Array) -> Vector:
+            points: Vector = to_numpy(z)
+            return points
+
+        return np.concatenate(list(self.atoms.executor.map(block, self.atoms.rows)))
+
+
+@dataclass(frozen=True, eq=False)
+class Laws:
+    """Laws on the atoms of a side.
+
+    Attributes
+    ----------
+    support : Support
+        The atoms.
+    queries : Queries or Fixed
+        The coefficients of the laws.
+    """
+
+    support: Support
+    queries: Queries | Fixed
+
+    @property
+    def atoms(self) -> Atoms:
+        """The atoms."""
+        return self.support.atoms
+
+    def each(self, f: Callable[[Vector, Vector, slice], NDArray[Any]]) -> NDArray[Any]:
+        """Return the results of ``f(t, mass, which)`` for all laws, a part at a time.
+
+        Without a positive mass there is no law, and the result is NaN (-1 for integers).
+        """
+        results, start, none = [], 0, 0
+        for t in self.queries.parts():
+            mass = 1 + t @ self.atoms.mean
+            bad = ~(mass > 0)
+            if bad.any():
+                none += int(bad.sum())
+                t, mass = np.where(bad[:, None], 0.0, t), np.where(bad, 1.0, mass)  # noqa: PLW2901
+            found = f(t, mass, slice(start, start + len(t)))
+            if bad.any():
+                found[bad] = np.nan if found.dtype.kind == "f" else -1
+            results.append(found)
+            start += len(t)
+        if none:
+            msg = (
+                f"Conditional: {none} of {start} conditions have no law, as its mass is not "
+                'positive; what they are asked is NaN. Fit with `marginals="exact"`.'
+            )
+            warnings.warn(msg, SignedLawWarning, stacklevel=4)
+        return np.concatenate(results)
+
+    def expected(self, F: Vector) -> Vector:
+        """Return the expectations of functions given by their sums, ``(q, k)``."""
+        return self.each(lambda t, mass, _: (t @ F[1:] + F[0]) / mass[:, None])
+
+    def expected_in_pairs(self, F: Vector) -> Vector:
+        """Return the expectation under law i of function i, ``(q,)``; F is transposed."""
+
+        def pairs(t: Vector, mass: Vector, own: slice) -> Vector:
+            found: Vector = (F[own, 0] + np.einsum("qm,qm->q", t, F[own, 1:])) / mass
+            return found
+
+        return self.each(pairs)
+
+    def means(self) -> Vector:
+        """Return the means less the origin, ``(q, d)``."""
+        return self.expected(self.atoms.first_powers)
+
+    def products(self) -> Vector:
+        """Return the means of products of columns less the origin, ``(q, d, d)``."""
+        upper = self.expected(self.atoms.second_powers)
+        d = self.atoms.width
+        which = np.zeros((d, d), dtype=np.intp)
+        which[np.triu_indices(d)] = np.arange(upper.shape[1])
+        return upper[:, np.maximum(which, which.T)]
+
+    def quantile(self, levels: Vector) -> Vector:
+        """Return the quantiles of each column, ``(q, l, d)``."""
+
+        def of_column(column: int) -> Vector:
+            ordered = self.support.ordered(column)
+
+            def work(t: Vector, mass: Vector, _: slice) -> Vector:
+                every = np.broadcast_to(levels, (len(t), len(levels)))
+                return quantiles(ordered, t, mass, every)
+
+            return self.each(work)
+
+        return np.stack([of_column(i) for i in range(self.atoms.width)], axis=-1)
+
+    def cdf(self, points: Vector, *, paired: bool) -> Vector:
+        """Return cdfs at points ``(k, d)``: law i at point i, or all laws at all points."""
+        if self.atoms.width == 1:
+            sums, _ = self.support.ordered(0).prefix(points[:, 0])
+            return self.expected_in_pairs(sums) if paired else self.expected(sums.T)
+
+        def below(z: Vector, at: Vector) -> Vector:
+            found = np.ones((len(z), len(at)))
+            for column, limit in zip(z.T, at.T, strict=True):
+                found *= column[:, None] <= limit
+            return found
+
+        if not paired:
+            return self.expected(self.atoms.expectations(lambda z: below(z, points)))
+
+        def pairs(t: Vector, mass: Vector, own: slice) -> Vector:
+            at = points[own]
+            f = lambda z, laws: below(z, at[laws])  # noqa: E731
+            return scan.paired_sums(self.atoms, t, mass, f)
+
+        return self.each(pairs)
+
+    def ratio(self, points: Vector, *, paired: bool) -> Vector:
+        """Return weights relative to those of the atoms, at points, paired or all."""
+        psi = self.atoms.features(points)
+        F = np.insert(psi, 0, 1.0, axis=1)
+        return self.expected_in_pairs(F) if paired else self.expected(F.T)
+
+    def effective_size(self) -> Vector:
+        """Return one over the sum of squared weights."""
+        S = self.atoms.squares
+
+        def size(t: Vector, mass: Vector, _: slice) -> Vector:
+            squared = S[0, 0] + 2 * t @ S[0, 1:] + ((t @ S[1:, 1:]) * t).sum(axis=1)
+            found: Vector = mass**2 / squared
+            return found
+
+        return self.each(size)
+
+    def draws(self, uniform: Vector) -> NDArray[Any]:
+        """Return draws made from uniform numbers ``(q, size)``, as points ``(..., d)``."""
+        atoms = self.atoms
+        if atoms.width == 1 and atoms.coding.numeric:
+            ordered = self.support.ordered(0)
+            drawn = self.each(lambda t, m, own: quantiles(ordered, t, m, uniform[own]))
+            return drawn[..., None]
+        which = self.each(lambda t, m, own: scan.clipped_draws(atoms, t, m, uniform[own]))
+        return self.picked(which)
+
+    def picked(self, which: NDArray[np.intp]) -> Vector:
+        """Return the atoms of given numbers, coded; NaN for -1."""
+        flat = which.ravel()
+        points = to_numpy(self.atoms.rows.take(np.maximum(flat, 0)))
+        return blank(points, flat < 0).reshape(*which.shape, self.atoms.width)
+
+
+def blank(points: Vector, bad: NDArray[np.bool_]) -> Vector:
+    """Return points, NaN where there is none."""
+    return np.where(bad[..., None], np.nan, points) if bad.any() else points

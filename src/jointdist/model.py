@@ -1,0 +1,433 @@
+"""The estimator: adaptive joint distribution learning (paper, sections 2 to 4)."""
+
+import warnings
+from dataclasses import replace
+from typing import Any, Self, get_args
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from jointdist._array import to_numpy
+from jointdist.atoms import Vector
+from jointdist.basis import double_orthogonal
+from jointdist.coding import Coding, learn_coding
+from jointdist.dependence import Dependence, dependence
+from jointdist.energy import energy_scores
+from jointdist.errors import ToleranceWarning, Words, is_number, is_whole, require
+from jointdist.executor import Executor, executor_for
+from jointdist.fitted import after_fit
+from jointdist.fitting import Marginals, Positivity, Problem, solve
+from jointdist.joint import Joint
+from jointdist.kernels import Kernel
+from jointdist.law import Conditional
+from jointdist.moments import Moments, moments
+from jointdist.reduction import Reduction, reduce_sample
+from jointdist.rows import Rows, as_weights
+from jointdist.sample import Sample
+from jointdist.scales import default_kernel
+from jointdist.search import Pivoting, Seed, generator
+
+__all__ = ["JointDistribution"]
+
+_NAME = "JointDistribution"
+_EXACT = 512  # rows that are factored to rounding, whatever the tolerance
+_RIDGE = 0.1  # over the number of rows
+
+
+class JointDistribution(RegressorMixin, BaseEstimator):
+    r"""The joint law of two groups of variables X and Y, learned from paired rows.
+
+    The model is the ratio :math:`1 + h(x, y)` of the joint law to the product of the two
+    samples, Eq. `Qhdef`, with :math:`h = \Psi_Y(\cdot) \tilde H \Psi_X(\cdot)^\top`
+    in a low-rank part of the product of two kernel spaces, Eq. `eq:state_ij_idlowR`. It
+    minimises the squared worst-case loss to the sample plus a ridge, Eq. `optgen`.
+
+    Parameters
+    ----------
+    kernel_x, kernel_y : Kernel or "auto", default="auto"
+        The kernels of the two sides. By default a Gaussian for numbers, with scales by
+        the median heuristic, times a Delta for each column of words.
+    regularization : float or "auto", default="auto"
+        The ridge :math:`\lambda`, zero or positive. By default 0.1 over the number of
+        rows (their weight).
+    tol : float, default=1e-3
+        The share of the trace of each kernel matrix that its low-rank factor may lose.
+        Up to 512 rows are factored to rounding.
+    max_rank : int, optional
+        The largest rank of a factor.
+    pivoting : {"auto", "rp", "greedy", "random", "column"}, default="auto"
+        How pivots are chosen; see :func:`~jointdist.pivoted_cholesky`.
+    marginals : {"exact", "total", "free"}, default="exact"
+        ``"exact"``: both marginals of the model are those of the sample, and every law
+        has mass one, at every condition. ``"total"``: the model has mass one as a whole,
+        Eq. `eq:norma`, as in the paper. ``"free"``: no normalisation; laws are divided by
+        their mass, which may vanish.
+    positivity : str, default="none"
+        ``"none"``: weights may be negative; closed form.
+        ``"tightened"``: one inequality, Eq. `eq:tightening`, that implies positive weights
+        on the grid of the sample. Milliseconds, but often near independence.
+        ``"pointwise"``: positive for every x and y, bounded kernels, by a bound on the
+        spectral norm of the coefficients. Up to seconds. ``"rotated"`` and ``"pivot"``:
+        the same guarantee by Lemma `lem:positive` in the rotated basis (tighter,
+        milliseconds) or at the pivots (slow).
+        ``"grid"``: positive on the whole grid of the sample, Eq. `posiCtilde`, exactly;
+        seconds for 5,000 rows, a minute for 20,000. Of more than ``grid_rows`` rows on
+        those of a random block, ``grid_rows_``.
+    grid_rows : int, default=20_000
+        The most rows on whose grid ``"grid"`` holds.
+    random_state : int, Generator, RandomState, optional
+        The seed of pivots and of choices of rows.
+    executor : Executor, optional
+        How row blocks are worked on.
+
+    Attributes
+    ----------
+    coefficients_ : array of shape (m_Y, m_X)
+        The coefficients :math:`\tilde H`.
+    basis_x_, basis_y_ : Basis
+        The bases, with ranks, pivots and trace errors.
+    solution_ : Solution
+        The solution of the program: status, certificate, multipliers.
+    regularization_ : float
+        The ridge.
+    kernel_x_, kernel_y_ : Kernel
+        The kernels.
+    moments_ : Moments
+        What the sample was reduced to.
+    grid_rows_ : array of int
+        The rows on whose grid positivity ``"grid"`` holds; empty otherwise.
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : array of str
+        Their names, if X is a DataFrame.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import jointdist as jd
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(2000, 2))
+    >>> y = X[:, 0] + 0.5 * rng.normal(size=2000)
+    >>> model = jd.JointDistribution(random_state=0).fit(X, y)
+    >>> model.predict([[1.0, 0.0]]).round(1)
+    array([1.])
+    >>> law = model.given(x=[[1.0, 0.0]])
+    >>> law.prob(lambda y: y > 0).round(1), law.interval(0.9).shape
+    (array([1.]), (1, 2))
+    """
+
+    def __init__(
+        self,
+        kernel_x: Kernel | str = "auto",
+        kernel_y: Kernel | str = "auto",
+        *,
+        regularization: float | str = "auto",
+        tol: float = 1e-3,
+        max_rank: int | None = None,
+        pivoting: Pivoting = "auto",
+        marginals: Marginals = "exact",
+        positivity: Positivity = "none",
+        grid_rows: int = 20_000,
+        random_state: Seed = None,
+        executor: Executor | None = None,
+    ) -> None:
+        self.kernel_x = kernel_x
+        self.kernel_y = kernel_y
+        self.regularization = regularization
+        self.tol = tol
+        self.max_rank = max_rank
+        self.pivoting = pivoting
+        self.marginals = marginals
+        self.positivity = positivity
+        self.grid_rows = grid_rows
+        self.random_state = random_state
+        self.executor = executor
+
+    def fit(self, X: object, Y: object, sample_weight: object = None) -> Self:
+        """Learn the joint law.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sequence of shape (n, d_x)
+            The rows of X; columns of words are categories.
+        Y : array, DataFrame or sequence of shape (n,) or (n, d_y)
+            The rows of Y.
+        sample_weight : array of shape (n,), optional
+            Weights of the rows: a row of weight two counts as two rows.
+
+        Returns
+        -------
+        JointDistribution
+            The model itself.
+        """
+        self._check_arguments()
+        x = learn_coding(X, where=_NAME, name="X")
+        validate_data(self, X, reset=True, skip_check_array=True)
+        require(Y is not None, _NAME, "Y", "given; requires y to be passed", None)
+        y = learn_coding(Y, where=_NAME, name="Y", vector=True)
+        self._codings = x[0], y[0]
+        sample = _paired(x[1], y[1], sample_weight)
+        rng = generator(_NAME, self.random_state)
+        self._seed = int(rng.integers(2**32))
+        self.kernel_x_ = self._kernel("kernel_x", *x, sample, rng)
+        self.kernel_y_ = self._kernel("kernel_y", *y, sample, rng)
+        small = sample.n <= _EXACT and self.max_rank is None
+        reduction = reduce_sample(
+            self.kernel_x_,
+            self.kernel_y_,
+            sample.x,
+            sample.y,
+            tol=0.0 if small else self.tol,
+            max_rank=self.max_rank,
+            pivoting=self.pivoting,
+            sample_weight=sample.weights,
+            random_state=rng,
+            executor=self.executor,
+        )
+        return self._solve(reduction, sample)
+
+    def given(self, x: object = None, *, y: object = None) -> Conditional:
+        """Return conditional laws: of Y for each row of ``x``, or of X for each of ``y``.
+
+        Parameters
+        ----------
+        x : array, DataFrame or sequence of shape (q, d_x), optional
+            Conditions on X.
+        y : array, DataFrame or sequence of shape (q,) or (q, d_y), optional
+            Conditions on Y.
+        """
+        check_is_fitted(self)
+        where = f"{_NAME}.given"
+        one = (x is None) != (y is None)
+        got = Words("neither" if x is None else "both")
+        require(one, where, "x, y", "given one or the other", got)
+        if y is None:
+            return Conditional(self._joint.of_y(self._read_x("given", "x", x)))
+        rows = self._joint.coding_y.encode(y, where=where, name="y", vector=True)
+        return Conditional(self._joint.of_x(rows))
+
+    def marginal(self, of: str) -> Conditional:
+        """Return the law of X or of Y alone under the model, Eq. `QXYeq`.
+
+        Parameters
+        ----------
+        of : {"x", "y"}
+            Which side.
+        """
+        check_is_fitted(self)
+        require(of in ("x", "y"), f"{_NAME}.marginal", "of", 'one of "x" and "y"', of)
+        joint = self._joint
+        return Conditional(joint.marginal_y() if of == "y" else joint.marginal_x())
+
+    def ratio(self, X: object, Y: object, *, grid: bool = False) -> Vector:
+        r"""Return the ratio :math:`1 + h` of the joint law to the product of the samples.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sequence of shape (k, d_x)
+            Rows of X.
+        Y : array, DataFrame or sequence of shape (k,) or (k, d_y)
+            Rows of Y.
+        grid : bool, default=False
+            Whether all pairs of rows are asked, with a result ``(k_x, k_y)``, or row i
+            of both.
+        """
+        check_is_fitted(self)
+        x, y = self._read_pair("ratio", X, Y, paired=not grid)
+        return self._joint.ratio_on_grid(x, y) if grid else self._joint.ratio(x, y)
+
+    def predict(self, X: object) -> Any:
+        """Return the conditional means of Y; for words, the most likely ones.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sequence of shape (q, d_x)
+            Rows of X.
+        """
+        check_is_fitted(self)
+        law = Conditional(self._joint.of_y(self._read_x("predict", "X", X)))
+        return law.mean() if self._joint.coding_y.numeric else law.mode()
+
+    def score(self, X: object, Y: object, sample_weight: object = None) -> float:
+        """Return the skill of the laws: one minus their CRPS over that of the marginal law.
+
+        One is perfect, zero no better than the sample of Y. For several columns or words
+        the CRPS becomes the energy score.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sequence of shape (q, d_x)
+            Rows of X.
+        Y : array, DataFrame or sequence of shape (q,) or (q, d_y)
+            What came of them.
+        sample_weight : array of shape (q,), optional
+            Weights of the rows.
+        """
+        check_is_fitted(self)
+        x, y = self._read_pair("score", X, Y, paired=True)
+        weights = as_weights(sample_weight, x)
+        scores = energy_scores(self._joint.of_y(x), to_numpy(y.read(0, y.n)))
+        own, marginal = (float(np.average(score, weights=weights)) for score in scores)
+        return 1 - own / marginal
+
+    def dependence(self, *, permutations: int = 199, random_state: Seed = 0) -> Dependence:
+        r"""Measure the dependence of X and Y, with a permutation test of independence.
+
+        Parameters
+        ----------
+        permutations : int, default=199
+            The number of permutations of the test.
+        random_state : int, Generator, RandomState, default=0
+            The seed of the permutations, and of the choice of rows: at most 20,000 are
+            permuted, and 4,096 used for the mutual information.
+        """
+        check_is_fitted(self)
+        where = f"{_NAME}.dependence"
+        whole = is_whole(permutations, least=1)
+        rule = "an integer of at least 1"
+        require(whole, where, "permutations", rule, permutations)
+        rng = generator(where, random_state)
+        ridge = self.regularization_
+        return dependence(self._joint.problem, self.coefficients_, ridge, permutations, rng)
+
+    @after_fit
+    def partial_fit(self, X: object, Y: object, sample_weight: object = None) -> Self:
+        """Add rows to the model: exactly the fit to all rows with the same landmarks.
+
+        Warns when the landmarks of the first fit do not represent the new rows.
+
+        Parameters
+        ----------
+        X, Y, sample_weight
+            As in :meth:`fit`.
+        """
+        new = self._read_sample("partial_fit", X, Y, sample_weight)
+        sums = self.moments_ + self._moments(new)
+        return self._changed(sums, self._joint.problem.sample.joined(new))
+
+    @after_fit
+    def forget(self, X: object, Y: object, sample_weight: object = None) -> Self:
+        """Take rows out of the model again, as if they had not been there.
+
+        Landmarks stay as they are, also those that are among the rows.
+
+        Parameters
+        ----------
+        X, Y, sample_weight
+            Rows that the model was fitted to, with their weights.
+        """
+        old = self._read_sample("forget", X, Y, sample_weight)
+        rest = self._joint.problem.sample.without(old)
+        return self._changed(self.moments_ - self._moments(old), rest)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # pyrefly: ignore[missing-attribute]
+        tags.target_tags.multi_output = True
+        tags.input_tags.categorical = tags.input_tags.string = True
+        return tags
+
+    def _solve(self, reduction: Reduction, sample: Sample) -> Self:
+        """Solve for the coefficients, and prepare the laws of both sides."""
+        self.moments_, self._reduction = reduction.moments, reduction
+        self.basis_x_, self.basis_y_ = double_orthogonal(
+            reduction, centred=self.marginals == "exact"
+        )
+        weight = self.moments_.weight
+        ridge = _RIDGE / weight if self.regularization == "auto" else self.regularization
+        self.regularization_ = float(ridge)
+        problem = Problem(
+            self.basis_x_,
+            self.basis_y_,
+            self.moments_,
+            sample,
+            self.marginals,
+            executor_for(sample.x, self.executor),
+        )
+        block = sample.choose(self.grid_rows, self._seed)
+        self.grid_rows_ = block if self.positivity == "grid" else block[:0]
+        found = solve(problem, self.regularization_, self.positivity, grid=block)
+        self.solution_, self.coefficients_ = found, found.value
+        if not found.status.ok:
+            msg = f"{_NAME}: {found.status.value} {found!r}"
+            warnings.warn(msg, ToleranceWarning, stacklevel=3)
+        self._joint = Joint(problem, *self._codings, found.value)
+        return self
+
+    def _changed(self, sums: Moments, sample: Sample) -> Self:
+        """Solve again after rows have come or gone."""
+        old = self._reduction
+        x = replace(old.x, trace=sums.trace_x, error=sums.error_x, rows=sample.x)
+        y = replace(old.y, trace=sums.trace_y, error=sums.error_y, rows=sample.y)
+        for name, now, then in (("X", x, old.x), ("Y", y, old.y)):
+            if now.relative_error > 2 * max(then.relative_error, self.tol):
+                msg = (
+                    f"{_NAME}: the landmarks miss {now.relative_error:.2g} of the kernel "
+                    f"matrix of {name}, where `tol` is {self.tol:g}. Fit to all rows anew."
+                )
+                warnings.warn(msg, ToleranceWarning, stacklevel=3)
+        return self._solve(Reduction(x, y, sums), sample)
+
+    def _moments(self, sample: Sample) -> Moments:
+        return moments(
+            self.basis_x_.map,
+            self.basis_y_.map,
+            sample.x,
+            sample.y,
+            sample_weight=sample.weights,
+            executor=self.executor,
+        )
+
+    def _kernel(
+        self,
+        name: str,
+        coding: Coding,
+        rows: Rows,
+        sample: Sample,
+        rng: np.random.Generator,
+    ) -> Kernel:
+        kernel: Kernel | str = getattr(self, name)
+        if isinstance(kernel, str):
+            require(kernel == "auto", _NAME, name, 'a kernel or "auto"', kernel)
+            return default_kernel(coding, rows, sample.weights, rng)
+        require(isinstance(kernel, Kernel), _NAME, name, 'a kernel or "auto"', kernel)
+        return kernel
+
+    def _check_arguments(self) -> None:
+        ridge = self.regularization
+        good = is_number(ridge, least=0) if not isinstance(ridge, str) else ridge == "auto"
+        rule = 'a number of at least 0, or "auto"'
+        require(good, _NAME, "regularization", rule, ridge)
+        for name, kinds in (("marginals", Marginals), ("positivity", Positivity)):
+            allowed, value = get_args(kinds), getattr(self, name)
+            require(value in allowed, _NAME, name, f"one of {allowed}", value)
+        rule = "an integer of at least 1"
+        require(is_whole(self.grid_rows, least=1), _NAME, "grid_rows", rule, self.grid_rows)
+
+    def _read_x(self, method: str, name: str, X: object) -> Rows:
+        where = f"{_NAME}.{method}"
+        if hasattr(X, "shape") or hasattr(X, "columns"):
+            validate_data(self, X, reset=False, skip_check_array=True)
+        return self._codings[0].encode(X, where=where, name=name)
+
+    def _read_pair(
+        self, method: str, X: object, Y: object, *, paired: bool
+    ) -> tuple[Rows, Rows]:
+        where = f"{_NAME}.{method}"
+        x = self._read_x(method, "X", X)
+        y = self._codings[1].encode(Y, where=where, name="Y", vector=True)
+        rule = f"as long as `X` ({x.n} rows)"
+        require(not paired or x.n == y.n, where, "Y", rule, Words(f"{y.n} rows"))
+        return x, y
+
+    def _read_sample(
+        self, method: str, X: object, Y: object, sample_weight: object
+    ) -> Sample:
+        x, y = self._read_pair(method, X, Y, paired=True)
+        return _paired(x, y, sample_weight)
+
+
+def _paired(x: Rows, y: Rows, sample_weight: object) -> Sample:
+    rule = f"as long as `X` ({x.n} rows)"
+    require(x.n == y.n, x.where, "Y", rule, Words(f"{y.n} rows"))
+    return Sample(x, y, as_weights(sample_weight, x))

@@ -1,0 +1,86 @@
+r"""Fixed-point iterations of operator splittings, with Anderson acceleration.
+
+A splitting maps :math:`v` to :math:`S(v)` with a fixed point that yields the solution.
+Plain iterations take many steps where the objective is badly conditioned; combining the
+last few so that their residuals cancel takes several times fewer. A combination that
+makes the residual grow is taken back.
+"""
+
+import math
+from typing import Protocol
+
+import numpy as np
+
+from jointdist.programs.objective import Matrix, Vector
+
+__all__ = ["Splitting", "iterate", "moved"]
+
+_MEMORY = 8  # differences that are combined
+_EVERY = 5  # steps between two looks at the certificate
+_RETUNE = 150  # steps between two changes of the splitting's weight
+_GROWTH = 2.0  # of the residual, at which a combination is taken back
+
+
+class Splitting(Protocol):
+    """A program split in two, each part of which has a closed form."""
+
+    def step(self, v: Vector) -> Vector:
+        """Return the image of ``v``."""
+        ...
+
+    def done(self) -> bool:
+        """Certify the last step, and tell whether it is good enough."""
+        ...
+
+    def retuned(self) -> Vector:
+        """Change the weight of the splitting; return the last point in its terms."""
+        ...
+
+
+class _Anderson:
+    """The last residuals f and images g, as differences."""
+
+    def __init__(self) -> None:
+        self.f: list[Vector] = []
+        self.g: list[Vector] = []
+        self.last: tuple[Vector, Vector] | None = None
+
+    def __call__(self, v: Vector, image: Vector) -> Vector:
+        """Return the combination of images whose residual is least."""
+        f = image - v
+        if self.last is not None:
+            self.f = [*self.f, f - self.last[0]][-_MEMORY:]
+            self.g = [*self.g, image - self.last[1]][-_MEMORY:]
+        self.last = (f, image)
+        if not self.f:
+            return image
+        F: Matrix = np.array(self.f)
+        gram = F @ F.T
+        gram[np.diag_indices_from(gram)] += 1e-10 * np.trace(gram) + 1e-300
+        weights = np.linalg.solve(gram, F @ f)
+        for weight, g in zip(weights, self.g, strict=True):
+            image = image - weight * g
+        return image
+
+
+def iterate(splitting: Splitting, v: Vector, max_iter: int) -> int:
+    """Iterate until the splitting is done; return the number of steps."""
+    anderson, safe, least = _Anderson(), None, math.inf
+    for i in range(1, max_iter + 1):
+        image = splitting.step(v)
+        residual = float(np.linalg.norm(image - v))
+        if (i % _EVERY == 0 or residual == 0 or i == max_iter) and splitting.done():
+            return i
+        if i % _RETUNE == 0:
+            v, anderson, safe, least = splitting.retuned(), _Anderson(), None, math.inf
+        elif safe is not None and not residual <= _GROWTH * least:
+            v, anderson, safe, least = safe, _Anderson(), None, math.inf
+        else:
+            least = min(least, residual)
+            v, safe = anderson(v, image), image
+    return max_iter
+
+
+def moved(upper: float, lower: float) -> float:
+    """Return the change of weight for recent improvements of both bounds."""
+    return min(max(math.sqrt(max(upper, 1e-300) / max(lower, 1e-300)), 1 / 3), 3.0)

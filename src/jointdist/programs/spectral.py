@@ -1,0 +1,197 @@
+r"""Positivity everywhere by the spectral norm of the coefficients.
+
+The basis functions are orthonormal in the kernel's space, Eq. `orthoPsiH`, so that by
+Bessel's inequality :math:`|\Psi(x)|_2^2 \le k(x, x)`, and with it
+
+.. math:: |h(x, y)| = |\Psi_Y(y) H \Psi_X(x)^\top|
+    \le |H|_{op} \sqrt{k_X(x, x)\, k_Y(y, y)}.
+
+With kernels of at most one, :math:`|H|_{op} \le 1` makes the density positive at every
+pair. It allows more than the rotated form of Lemma `lem:positive`, which is
+:math:`\sum |H_{ij}| \le 1`.
+"""
+
+import math
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from jointdist.errors import is_number, is_whole, require
+from jointdist.programs._splitting import iterate, moved
+from jointdist.programs.objective import Matrix, Objective, Vector, closed_form
+from jointdist.programs.solution import Certificate, Solution, Status
+
+__all__ = ["spectral_ball"]
+
+_RELAXED = 1.7
+_RECENT = 10  # looks at the certificate over which bounds are compared
+
+
+def spectral_ball(
+    objective: Objective,
+    radius: float = 1.0,
+    *,
+    tol: float = 1e-6,
+    start: Solution | None = None,
+    max_iter: int = 5000,
+) -> Solution:
+    r"""Minimise under :math:`|H|_{op} \le r`, with the normalisation if there is one.
+
+    Accelerated Douglas-Rachford splitting: a step costs one singular value
+    decomposition of the coefficients. It ends when a feasible point and a lower bound
+    agree. At once if the constraint does not bind.
+
+    Parameters
+    ----------
+    objective : Objective
+        The objective, with or without normalisation.
+    radius : float, default=1.0
+        The largest spectral norm :math:`r`.
+    tol : float, default=1e-6
+        The relative duality gap to reach.
+    start : Solution, optional
+        The solution of a similar program, such as that of the last :math:`\lambda` of a
+        path.
+    max_iter : int, default=5000
+        The most steps.
+
+    Returns
+    -------
+    Solution
+        With the multipliers ``"spectral"``, a matrix, and ``"normalisation"`` if there
+        is one. The constraints hold in any case.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jointdist.programs import Objective, spectral_ball
+    >>> objective = Objective(np.diag([3.0, 0.5]), np.ones(2), np.ones(2), 0.0)
+    >>> solution = spectral_ball(objective, 1.0, tol=1e-9)
+    >>> bool(np.allclose(solution.value, np.diag([1.0, 0.5]), atol=1e-4))
+    True
+    """
+    where = "spectral_ball"
+    positive = is_number(radius, least=0.0) and radius > 0
+    require(positive, where, "radius", "a positive number", radius)
+    require(is_number(tol, least=0.0), where, "tol", "a number of at least zero", tol)
+    whole = is_whole(max_iter, least=1)
+    require(whole, where, "max_iter", "a whole number of at least one", max_iter)
+    with threadpool_limits(limits=1, user_api="blas"):  # the matrices are small
+        free = closed_form(objective)
+        if _norm(free.value) <= radius:
+            return _unbound(free)
+        ball = _Ball(objective, float(radius), tol)
+        steps = iterate(ball, ball.started(start), max_iter)
+        return ball.solution(steps)
+
+
+def _norm(H: Matrix) -> float:
+    return float(np.linalg.norm(H, 2)) if H.size else 0.0
+
+
+def _unbound(free: Solution) -> Solution:
+    multipliers = {**free.multipliers, "spectral": np.zeros_like(free.value)}
+    return Solution(
+        free.value, free.objective, certificate=free.certificate, multipliers=multipliers
+    )
+
+
+class _Ball:
+    """The splitting into the normalised objective and the ball."""
+
+    def __init__(self, objective: Objective, radius: float, tol: float) -> None:
+        self.objective, self.radius, self.tol = objective, radius, tol
+        self.kept = objective.inverse > 0
+        a = objective.a[self.kept]
+        self.upper, self.lower = math.inf, -math.inf
+        self.history: list[tuple[float, float]] = []
+        self.H = self.Y = np.zeros_like(objective.b)
+        self.use_weight(0.3 * math.sqrt(float(a.min()) * float(a.max())))
+
+    def use_weight(self, rho: float) -> None:
+        self.rho = rho
+        self.inverse = np.where(self.kept, 1 / (self.objective.a + rho), 0.0)
+        e = self.objective.e
+        self.direction = None if e is None else e * self.inverse
+        self.square = 0.0 if e is None else float(np.sum(e * e * self.inverse))
+
+    def started(self, start: Solution | None) -> Vector:
+        """Return the fixed point that belongs to a solution, or zero."""
+        if start is None or "spectral" not in start.multipliers:
+            return np.zeros(self.objective.b.size)
+        v: Matrix = start.value - start.multipliers["spectral"] / self.rho
+        return v.ravel()
+
+    def step(self, v: Vector) -> Vector:
+        v = v.reshape(self.objective.b.shape)
+        h = (self.objective.b + self.rho * v) * self.inverse
+        if self.direction is not None and self.square > 0:
+            h -= float(np.sum(self.objective.e * h)) / self.square * self.direction
+        w = 2 * h - v
+        P, s, Q = np.linalg.svd(w, full_matrices=False)
+        over = int(np.sum(s > self.radius))
+        self.excess = (P[:, :over] * (s[:over] - self.radius)) @ Q[:over]
+        self.nuclear = float(np.sum(s[:over] - self.radius))
+        self.h, self.z, before = h, w - self.excess, v
+        return (before + _RELAXED * (self.z - h)).ravel()
+
+    def done(self) -> bool:
+        """Improve the feasible point and the lower bound, from the last step."""
+        H = self.objective.normalised(self.h)
+        share = min(self.best_share(H), self.radius / max(_norm(H), 1e-300))
+        H = H * max(share, 0.0)
+        if (value := self.objective(H)) < self.upper:
+            self.upper, self.H = value, H
+        Y = self.rho * self.excess
+        dual = self.objective.normalised((self.objective.b - Y) * self.objective.inverse)
+        size = float(np.sum(self.objective.a * dual * dual))
+        bound = -size - 2 * self.radius * self.rho * self.nuclear
+        if bound > self.lower:
+            self.lower, self.Y = bound, Y
+        self.history.append((self.upper, self.lower))
+        return self.gap <= self.tol
+
+    def best_share(self, H: Matrix) -> float:
+        """Return the multiple of H that minimises the objective."""
+        square = float(np.sum(self.objective.a * H * H))
+        return float(np.sum(self.objective.b * H)) / square if square > 0 else 0.0
+
+    @property
+    def gap(self) -> float:
+        return max(self.upper - self.lower, 0.0) / max(abs(self.upper), 1e-300)
+
+    def retuned(self) -> Vector:
+        """Help the bound that moves: the feasible point by a larger weight."""
+        upper, lower = self.history[-_RECENT:][0]
+        factor = moved(upper - self.upper, self.lower - lower)
+        Y = self.rho * self.excess
+        self.use_weight(self.rho * factor)
+        return (self.z - Y / self.rho).ravel()
+
+    def solution(self, steps: int) -> Solution:
+        e, a, b = self.objective.e, self.objective.a, self.objective.b
+        H, Y = self.H, self.Y
+        mu = self.objective.multiplier((b - Y) * self.objective.inverse)
+        pull = 0.0 if e is None else mu * e
+        residual = (a * H - b + pull + Y)[self.kept]
+        size = float((np.abs(b) + np.abs(pull) + np.abs(Y)).max())
+        off = 0.0 if e is None else abs(float(np.sum(e * H)))
+        nuclear = float(np.linalg.norm(Y, "nuc"))
+        slack = self.radius * nuclear - float(np.sum(Y * H))
+        certificate = Certificate(
+            float(np.abs(residual).max(initial=0.0)) / size,
+            max(_norm(H) / self.radius - 1, off, 0.0),
+            abs(slack) / max(self.radius * nuclear, 1e-300),
+            self.gap,
+        )
+        multipliers: dict[str, object] = {"spectral": Y}
+        if e is not None:
+            multipliers["normalisation"] = mu
+        return Solution(
+            H,
+            self.upper,
+            status=Status.OPTIMAL if self.gap <= self.tol else Status.INEXACT,
+            certificate=certificate,
+            multipliers=multipliers,
+            iterations=steps,
+        )

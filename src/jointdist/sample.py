@@ -1,0 +1,101 @@
+"""The paired rows a model was fitted to; they come and go."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jointdist._array import to_numpy
+from jointdist.errors import Words, require
+from jointdist.rows import Rows
+
+__all__ = ["Sample"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """Paired rows with weights.
+
+    Attributes
+    ----------
+    x, y : Rows
+        The rows of both sides, coded; not copied.
+    weights : array of shape (n,), optional
+        Their weights.
+    """
+
+    x: Rows
+    y: Rows
+    weights: NDArray[np.float64] | None
+
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        return self.x.n
+
+    @property
+    def counted(self) -> "Sample":
+        """The rows whose weight is not zero."""
+        if self.weights is None or self.weights.all():
+            return self
+        return self.take(np.flatnonzero(self.weights))
+
+    def take(self, rows: NDArray[np.intp]) -> "Sample":
+        """Return some of the rows, copied."""
+        weights = None if self.weights is None else self.weights[rows]
+        return Sample(self.x.subset(rows), self.y.subset(rows), weights)
+
+    def choose(self, limit: int, seed: object) -> NDArray[np.intp]:
+        """Return the numbers of all rows that count, or of ``limit`` of them at random."""
+        rows = np.arange(self.n) if self.weights is None else np.flatnonzero(self.weights)
+        if len(rows) <= limit:
+            return rows
+        rng = np.random.default_rng(seed)  # type: ignore[arg-type]
+        return np.sort(rng.choice(rows, limit, replace=False))
+
+    def joined(self, other: "Sample") -> "Sample":
+        """Return the rows of both samples, copied."""
+        weights = None
+        if self.weights is not None or other.weights is not None:
+            weights = np.concatenate([_weights(self), _weights(other)])
+        x = np.concatenate([_table(self.x), _table(other.x)])
+        y = np.concatenate([_table(self.y), _table(other.y)])
+        return Sample(_like(self.x, x), _like(self.y, y), weights)
+
+    def without(self, other: "Sample") -> "Sample":
+        """Return the rows less those of another sample, each of which must be there."""
+        have, gone = _keys(self), _keys(other)
+        order, back = np.argsort(have, kind="stable"), np.argsort(gone, kind="stable")
+        have, gone = have[order], gone[back]
+        first = np.searchsorted(have, gone, side="left")
+        repeat = np.arange(len(gone)) - np.searchsorted(gone, gone, side="left")
+        place = first + repeat
+        known = place < np.searchsorted(have, gone, side="right")
+        if not known.all():
+            got = Words(f"row {back[~known].min()}, which is not, or not so often")
+            rule = "rows that the model was fitted to, with their weights"
+            require(False, other.x.where, "X, Y", rule, got)
+        rest = np.delete(np.arange(self.n), order[place])
+        got = Words("all of them")
+        require(rest.size, other.x.where, "X, Y", "not all rows of the model", got)
+        return self.take(rest)
+
+
+def _table(rows: Rows) -> NDArray[np.float64]:
+    table: NDArray[np.float64] = to_numpy(rows.read(0, rows.n))
+    return table
+
+
+def _like(rows: Rows, table: NDArray[np.float64]) -> Rows:
+    return Rows(table, rows.where, rows.name)
+
+
+def _weights(sample: Sample) -> NDArray[np.float64]:
+    return np.ones(sample.n) if sample.weights is None else sample.weights
+
+
+def _keys(sample: Sample) -> NDArray[np.void]:
+    """Return each row with its weight as one value that can be sorted."""
+    parts = [_table(sample.x), _table(sample.y), _weights(sample)[:, None]]
+    table = np.ascontiguousarray(np.concatenate(parts, axis=1)) + 0.0  # no negative zero
+    return table.view([("row", np.void, table.shape[1] * 8)])["row"].ravel()
