@@ -83,10 +83,13 @@ def test_rows_are_rows_already():
     ("data", "message"),
     [
         (None, r"`X` must be a table of n rows and d columns\. Got shape \(\)"),
-        (np.zeros(3), r"`X` must be a table of n rows and.* shape \(3,\); give a single"),
+        (
+            np.zeros(3),
+            r"`X` must be a table of n rows and.* shape \(3,\)\. Reshape your data",
+        ),
         (
             pd.Series([1, 2]),
-            r"`X` must be a table of n rows and.* shape \(2,\); give a single",
+            r"`X` must be a table of n rows and.* shape \(2,\)\. Reshape your data",
         ),
         (np.zeros((2, 2, 2)), r"`X` must be a table of n rows and d.* shape \(2, 2, 2\)\."),
         (3.0, r"`X` must be a table of n rows and d columns\. Got shape \(\)\."),
@@ -144,7 +147,9 @@ def test_what_is_no_table_of_numbers_is_refused(data, message):
 def test_numbers_that_are_not_finite_are_found_with_their_place(bad):
     X = np.zeros((5000, 3))
     X[4321, 1] = bad
-    message = rf"^pivoted_cholesky: `X` must be finite\. Got {bad} at row 4321, column 1\."
+    message = (
+        rf"^pivoted_cholesky: `X` must be finite, .*\. Got {bad} at row 4321, column 1\."
+    )
     with pytest.raises(ValueError, match=message):
         pivoted_cholesky(Gaussian(), X)
 
@@ -201,7 +206,9 @@ def test_data_frames_are_converted_block_by_block(library, rng):
     ids=["masked", "pandas", "polars", "object"],
 )
 def test_missing_values_are_not_passed_over(missing):
-    with pytest.raises(ValueError, match=r"^fit: `X` must be finite\. Got nan at row 1"):
+    with pytest.raises(
+        ValueError, match=r"^fit: `X` must be finite, .*\. Got nan at row 1"
+    ):
         rows(missing).read(0, 2)
 
 
@@ -221,7 +228,7 @@ def test_weights_are_one_number_per_row():
         ),
         ([1.0, -2.0, 1.0], r"zero or positive\. Got -2\.0"),
         ([0.0, 0.0, 0.0], r"positive somewhere\. Got only zeros"),
-        ([1.0, np.nan, 1.0], r"finite\. Got nan at row 1"),
+        ([1.0, np.nan, 1.0], r"finite, .*\. Got nan at row 1"),
         (["a", "b", "c"], r"numeric\. Got values of type"),
     ],
 )

@@ -16,7 +16,6 @@ from jointdist.dependence import Dependence, dependence
 from jointdist.energy import energy_scores
 from jointdist.errors import ToleranceWarning, Words, is_number, is_whole, require
 from jointdist.executor import Executor, executor_for
-from jointdist.fitted import after_fit
 from jointdist.fitting import Marginals, Positivity, Problem, solve
 from jointdist.joint import Joint
 from jointdist.kernels import Kernel
@@ -27,6 +26,7 @@ from jointdist.rows import Rows, as_weights
 from jointdist.sample import Sample
 from jointdist.scales import default_kernel
 from jointdist.search import Pivoting, Seed, generator
+from jointdist.target import y_for_Y
 
 __all__ = ["JointDistribution"]
 
@@ -144,6 +144,7 @@ class JointDistribution(RegressorMixin, BaseEstimator):
         self.random_state = random_state
         self.executor = executor
 
+    @y_for_Y
     def fit(self, X: object, Y: object, sample_weight: object = None) -> Self:
         """Learn the joint law.
 
@@ -164,7 +165,8 @@ class JointDistribution(RegressorMixin, BaseEstimator):
         self._check_arguments()
         x = learn_coding(X, where=_NAME, name="X")
         validate_data(self, X, reset=True, skip_check_array=True)
-        require(Y is not None, _NAME, "Y", "given; requires y to be passed", None)
+        got = Words("None: fit requires y to be passed, but the target y is None")
+        require(Y is not None, _NAME, "Y", "given", got)
         y = learn_coding(Y, where=_NAME, name="Y", vector=True)
         self._codings = x[0], y[0]
         sample = _paired(x[1], y[1], sample_weight)
@@ -220,6 +222,7 @@ class JointDistribution(RegressorMixin, BaseEstimator):
         joint = self._joint
         return Conditional(joint.marginal_y() if of == "y" else joint.marginal_x())
 
+    @y_for_Y
     def ratio(self, X: object, Y: object, *, grid: bool = False) -> Vector:
         r"""Return the ratio :math:`1 + h` of the joint law to the product of the samples.
 
@@ -249,6 +252,7 @@ class JointDistribution(RegressorMixin, BaseEstimator):
         law = Conditional(self._joint.of_y(self._read_x("predict", "X", X)))
         return law.mean() if self._joint.coding_y.numeric else law.mode()
 
+    @y_for_Y
     def score(self, X: object, Y: object, sample_weight: object = None) -> float:
         """Return the skill of the laws: one minus their CRPS over that of the marginal law.
 
@@ -291,22 +295,31 @@ class JointDistribution(RegressorMixin, BaseEstimator):
         ridge = self.regularization_
         return dependence(self._joint.problem, self.coefficients_, ridge, permutations, rng)
 
-    @after_fit
+    @y_for_Y
     def partial_fit(self, X: object, Y: object, sample_weight: object = None) -> Self:
         """Add rows to the model: exactly the fit to all rows with the same landmarks.
 
-        Warns when the landmarks of the first fit do not represent the new rows.
+        Warns when the landmarks of the first fit do not represent the new rows. A model
+        that is not fitted yet is fitted, with a warning: scales and landmarks are then
+        those of the first rows alone.
 
         Parameters
         ----------
         X, Y, sample_weight
             As in :meth:`fit`.
         """
+        if not hasattr(self, "moments_"):
+            msg = (
+                f"{_NAME}.partial_fit: the model is not fitted; scales and landmarks are "
+                "chosen from these rows alone. Call `fit` on typical rows first."
+            )
+            warnings.warn(msg, ToleranceWarning, stacklevel=3)
+            return self.fit(X, Y, sample_weight)
         new = self._read_sample("partial_fit", X, Y, sample_weight)
         sums = self.moments_ + self._moments(new)
         return self._changed(sums, self._joint.problem.sample.joined(new))
 
-    @after_fit
+    @y_for_Y
     def forget(self, X: object, Y: object, sample_weight: object = None) -> Self:
         """Take rows out of the model again, as if they had not been there.
 
@@ -317,6 +330,7 @@ class JointDistribution(RegressorMixin, BaseEstimator):
         X, Y, sample_weight
             Rows that the model was fitted to, with their weights.
         """
+        check_is_fitted(self)
         old = self._read_sample("forget", X, Y, sample_weight)
         rest = self._joint.problem.sample.without(old)
         return self._changed(self.moments_ - self._moments(old), rest)
@@ -324,6 +338,7 @@ class JointDistribution(RegressorMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # pyrefly: ignore[missing-attribute]
         tags.target_tags.multi_output = True
+        tags.regressor_tags.poor_score = True  # a skill of 0.5 is much, unlike an R² of it
         tags.input_tags.categorical = tags.input_tags.string = True
         return tags
 
@@ -405,10 +420,9 @@ class JointDistribution(RegressorMixin, BaseEstimator):
         require(is_whole(self.grid_rows, least=1), _NAME, "grid_rows", rule, self.grid_rows)
 
     def _read_x(self, method: str, name: str, X: object) -> Rows:
-        where = f"{_NAME}.{method}"
-        if hasattr(X, "shape") or hasattr(X, "columns"):
+        if getattr(X, "ndim", 2) == 2:
             validate_data(self, X, reset=False, skip_check_array=True)
-        return self._codings[0].encode(X, where=where, name=name)
+        return self._codings[0].encode(X, where=f"{_NAME}.{method}", name=name)
 
     def _read_pair(
         self, method: str, X: object, Y: object, *, paired: bool

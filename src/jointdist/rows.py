@@ -88,7 +88,8 @@ class Rows:
             label = column if self.columns is None else repr(self.columns[column])
             value = float(block[row, column])
             got = Words(f"{value} at row {start + row}, column {label}")
-            rule = "finite" if not math.isfinite(value) else "below 2**53, to be exact"
+            good = "finite, without NaN or infinity"
+            rule = good if not math.isfinite(value) else "below 2**53, to be exact"
             require(ok=False, where=self.where, name=self.name, rule=rule, value=got)
         return block
 
@@ -145,13 +146,15 @@ def as_rows(data: object, *, where: str, name: str, vector: bool = False) -> Row
     source = _source(data, where, name)
     shape = tuple(source.shape)
     got = f"shape {shape}"
+    if shape[1:] == (0,):  # in the words of scikit-learn
+        got = f"0 feature(s) (shape={shape}) while a minimum of 1 is required"
     empty = len(shape) > 0 and min(shape) == 0
     rule = "a table with at least one row and one column"
     require(not empty, where, name, rule, Words(got))
     if len(shape) == 1 and vector:
         source = source.to_frame() if isinstance(source, nw.Series) else source[:, None]
     elif len(shape) == 1:
-        got += "; give a single column as a table of shape (n, 1)"
+        got += ". Reshape your data to (n, 1) if it is a single column"
     rule = "a vector or a table of rows" if vector else "a table of n rows and d columns"
     require(len(source.shape) == 2, where, name, rule, Words(got))
     return Rows(source, where, name)
@@ -199,7 +202,9 @@ def _source(data: Any, where: str, name: str) -> Any:
     array = data if is_array(data) else _from_python(data, where, name)
     if isinstance(array, np.ndarray) and array.dtype == object:
         array = _from_python(array.tolist(), where, name)
-    got = Words(f"values of type {array.dtype}; {_CODES}")
+    is_complex = "complex" in str(array.dtype)
+    hint = "Complex data not supported" if is_complex else _CODES
+    got = Words(f"values of type {array.dtype}; {hint}")
     require(_is_real(array), where, name, "numeric", got)
     return array
 
