@@ -20,7 +20,7 @@ import numpy as np
 
 from jointdist.programs.objective import Vector
 
-__all__ = ["Point", "Terms", "coefficients", "minimise_dual"]
+__all__ = ["Point", "Terms", "coefficients", "minimise_dual", "threshold"]
 
 _BLOCK = 1 << 14  # elements whose temporaries stay in cache
 _SMALL = 1e-14  # residual at which Newton's method stops
@@ -122,6 +122,24 @@ class _Base:
 def coefficients(terms: Terms, mu: float, nu: float) -> Vector:
     """Return the coefficients at given multipliers."""
     return _Base(terms, mu, nu).h(0.0, 0.0)
+
+
+def threshold(terms: Terms, mu: float) -> float:
+    """Return the nu that solves the program for a fixed mu, if no bound excludes zero."""
+    r = terms.b if terms.e is None else terms.b - mu * terms.e
+    t = np.where(r > 0, terms.lower, terms.upper)
+    use = r * t < 0
+    r, t, weight = r[use], t[use], terms.weight[use]
+    order = np.argsort(r / t)  # the nu at which each vanishes, largest first
+    r, t, weight = r[order], t[order], weight[order]
+    linear, square = np.cumsum(t * r * weight), np.cumsum(t * t * weight)
+    vanish = np.append(-r / t, 0.0)[1:]
+    slack = 1 + linear + vanish * square  # at the nu where the next one enters
+    below = np.flatnonzero(slack <= 0)
+    if len(below) == 0:
+        return 0.0
+    k = below[0]
+    return float((-1 - linear[k]) / square[k])
 
 
 def minimise_dual(

@@ -11,14 +11,36 @@ from typing import Protocol
 
 import numpy as np
 
-from jointdist.programs.objective import Matrix, Vector
+from jointdist.programs.objective import Matrix, Objective, Vector
 
-__all__ = ["Splitting", "iterate", "moved"]
+__all__ = ["Proximal", "Splitting", "first_weight", "iterate", "moved"]
 
 _MEMORY = 8  # differences that are combined
 _EVERY = 5  # steps between two looks at the certificate
 _RETUNE = 150  # steps between two changes of the splitting's weight
 _GROWTH = 2.0  # of the residual, at which a combination is taken back
+
+
+def first_weight(objective: Objective) -> float:
+    """Return the weight to begin with: measured, a bit below the geometric mean."""
+    a = objective.a[objective.inverse > 0]
+    return 0.3 * math.sqrt(float(a.min()) * float(a.max()))
+
+
+class Proximal:
+    r"""The step of half the objective: with :math:`\rho |H - v|^2 / 2` added, normalised."""
+
+    def __init__(self, objective: Objective, rho: float) -> None:
+        self.rho, self.b, self.e = rho, objective.b, objective.e
+        self.inverse = np.where(objective.inverse > 0, 1 / (objective.a + rho), 0.0)
+        square = 0.0 if self.e is None else float(np.sum(self.e**2 * self.inverse))
+        self.square = square
+
+    def __call__(self, v: Matrix) -> Matrix:
+        h: Matrix = (self.b + self.rho * v) * self.inverse
+        if self.e is not None and self.square > 0:
+            h -= float(np.sum(self.e * h)) / self.square * (self.e * self.inverse)
+        return h
 
 
 class Splitting(Protocol):

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
 from jointdist.errors import Words, is_number, is_whole, require
-from jointdist.programs._splitting import iterate, moved
+from jointdist.programs._splitting import Proximal, first_weight, iterate, moved
 from jointdist.programs.objective import Matrix, Objective, Vector, closed_form
 from jointdist.programs.solution import Certificate, Solution, Status
 
@@ -81,9 +81,8 @@ def pivot_positive(
     whole = is_whole(max_iter, least=1)
     require(whole, where, "max_iter", "a whole number of at least one", max_iter)
     with threadpool_limits(limits=1, user_api="blas"):  # the matrices are small
-        graph = _Graph(objective, T_y, T_x, *bounds, tol)
         free = closed_form(objective)
-        if graph.total(free.value) >= -1:
+        if _total(free.value, (T_y, T_x), bounds) >= -1:
             zero = np.zeros_like(free.value)
             multipliers = {**free.multipliers, "positivity": 0.0, "features": zero}
             return Solution(
@@ -92,6 +91,7 @@ def pivot_positive(
                 certificate=free.certificate,
                 multipliers=multipliers,
             )
+        graph = _Graph(objective, (T_y, T_x), bounds, tol)
         steps = iterate(graph, graph.started(start), max_iter)
         return graph.solution(steps)
 
@@ -115,9 +115,7 @@ def _checked(
     return full[0], full[1]
 
 
-def _projected(
-    V: Matrix, lower: Matrix, upper: Matrix, nu: float
-) -> tuple[Matrix, float]:
+def _projected(V: Matrix, lower: Matrix, upper: Matrix, nu: float) -> tuple[Matrix, float]:
     """Return the nearest point that meets the inequality, and its multiplier.
 
     The dual's slope is increasing and concave: Newton's method overshoots never twice.
@@ -133,6 +131,12 @@ def _projected(
     return low + high, nu
 
 
+def _total(H: Matrix, maps: tuple[Matrix, Matrix], bounds: tuple[Matrix, Matrix]) -> float:
+    """Return the least value that the bounds allow the density, less one."""
+    Z = maps[0] @ H @ maps[1].T
+    return float(np.minimum(bounds[0] * Z, bounds[1] * Z).sum())
+
+
 def _singular(T: Matrix) -> tuple[Vector, Matrix]:
     _, s, Q = np.linalg.svd(T)
     return s, Q.T
@@ -144,35 +148,33 @@ class _Graph:
     def __init__(
         self,
         objective: Objective,
-        T_y: Matrix,
-        T_x: Matrix,
-        lower: Matrix,
-        upper: Matrix,
+        maps: tuple[Matrix, Matrix],
+        bounds: tuple[Matrix, Matrix],
         tol: float,
     ) -> None:
         self.objective, self.tol = objective, tol
-        self.T_y, self.T_x, self.lower, self.upper = T_y, T_x, lower, upper
+        (self.T_y, self.T_x), (self.lower, self.upper) = maps, bounds
         self.kept = objective.inverse > 0
-        (s_y, self.Q_y), (s_x, self.Q_x) = _singular(T_y), _singular(T_x)
+        (s_y, self.Q_y), (s_x, self.Q_x) = _singular(maps[0]), _singular(maps[1])
         largest, least = float(s_y[0] * s_x[0]), float(s_y[-1] * s_x[-1])
         least = max(least, 1e-16 * largest, 1e-300)
-        # measured: the least stretched direction of the graph should count a little
-        self.c = min(0.2 / least, 100 / math.sqrt(largest * least))
-        self.shrink = 1 / (1 + (self.c * np.multiply.outer(s_y, s_x)) ** 2)
-        self.K_y, self.K_x = T_y @ self.Q_y, self.c * (T_x @ self.Q_x)
+        self.stretch = np.multiply.outer(s_y, s_x)
+        self.use_scale(0.2 / least)
         self.upper_value, self.lower_value = math.inf, -math.inf
         self.H = self.W = np.zeros_like(objective.b)
         self.nu = self.nu_last = 0.0
         self.history: list[tuple[float, float]] = []
-        a = objective.a[self.kept]
-        self.use_weight(0.3 * math.sqrt(float(a.min()) * float(a.max())))
+        self.first = first_weight(objective)
+        self.use_weight(self.first)
+
+    def use_scale(self, c: float) -> None:
+        """Scale the features' coefficients by c: the metric in which both parts meet."""
+        self.c = c
+        self.shrink = 1 / (1 + (c * self.stretch) ** 2)
+        self.K_y, self.K_x = self.T_y @ self.Q_y, c * (self.T_x @ self.Q_x)
 
     def use_weight(self, rho: float) -> None:
-        self.rho = rho
-        self.inverse = np.where(self.kept, 1 / (self.objective.a + rho), 0.0)
-        e = self.objective.e
-        self.direction = None if e is None else e * self.inverse
-        self.square = 0.0 if e is None else float(np.sum(e * e * self.inverse))
+        self.rho, self.proximal = rho, Proximal(self.objective, rho)
 
     def started(self, start: Solution | None) -> Vector:
         """Return the fixed point that belongs to a solution, or zero."""
@@ -189,9 +191,7 @@ class _Graph:
 
     def step(self, v: Vector) -> Vector:
         of_h, of_z = v.reshape(2, *self.objective.b.shape)
-        h = (self.objective.b + self.rho * of_h) * self.inverse
-        if self.direction is not None and self.square > 0:
-            h -= float(np.sum(self.objective.e * h)) / self.square * self.direction
+        h = self.proximal(of_h)
         low, high = self.lower / self.c, self.upper / self.c
         z, self.nu_last = _projected(of_z, low, high, self.nu_last)
         self.h, self.z, self.off_h, self.off_z = h, z, of_h - h, of_z - z
@@ -204,17 +204,13 @@ class _Graph:
         core *= self.shrink
         return self.Q_y @ core @ self.Q_x.T, self.K_y @ core @ self.K_x.T
 
-    def total(self, H: Matrix) -> float:
-        Z = self.T_y @ H @ self.T_x.T
-        return float(np.minimum(self.lower * Z, self.upper * Z).sum())
-
     def done(self) -> bool:
         """Improve the feasible point and the lower bound, from the last step."""
         objective, a = self.objective, self.objective.a
         H = objective.normalised(self.h)
         square = float(np.sum(a * H * H))
         share = float(np.sum(objective.b * H)) / square if square > 0 else 0.0
-        total = -self.total(H)
+        total = -_total(H, (self.T_y, self.T_x), (self.lower, self.upper))
         H = H * max(min(share, 1 / total if total > 0 else math.inf), 0.0)
         if (value := objective(H)) < self.upper_value:
             self.upper_value, self.H = value, H
@@ -238,12 +234,25 @@ class _Graph:
         return missing / max(abs(self.upper_value), 1e-300)
 
     def retuned(self) -> Vector:
-        """Help the bound that moves: the feasible point by a larger weight."""
-        upper, lower = self.history[-_RECENT:][0]
-        factor = moved(upper - self.upper_value, self.lower_value - lower)
+        """Bring both parts to like size; if they are, help the bound that moves.
+
+        Measured: the features' part should be about three times as large, and the
+        weight never above the first one.
+        """
+        size_h, size_z = float(np.linalg.norm(self.h)), float(np.linalg.norm(self.z))
+        ratio, factor = 3 * size_h / max(size_z, 1e-300), 1.0
+        if 0.25 <= ratio <= 4:
+            upper, lower = self.history[-_RECENT:][0]
+            factor = moved(upper - self.upper_value, self.lower_value - lower)
+            least, most = 0.1 * self.first / self.rho, self.first / self.rho
+            factor = min(max(factor, least), most)
+            ratio = 1.0
+        ratio = min(max(ratio, 1e-4), 1e4)
+        z, off_z = ratio * self.z, self.off_z / (ratio * factor)
+        self.use_scale(self.c * ratio)
         self.use_weight(self.rho * factor)
         self.nu_last /= factor
-        return self.joined(self.h + self.off_h / factor, self.z + self.off_z / factor)
+        return self.joined(self.h + self.off_h / factor, z + off_z)
 
     def solution(self, steps: int) -> Solution:
         e, a, b, H = self.objective.e, self.objective.a, self.objective.b, self.H
@@ -253,7 +262,7 @@ class _Graph:
         residual = (a * H - b + drift - pull)[self.kept]
         size = float((np.abs(b) + np.abs(drift) + np.abs(pull)).max())
         off = 0.0 if e is None else abs(float(np.sum(e * H)))
-        total = self.total(H)
+        total = _total(H, (self.T_y, self.T_x), (self.lower, self.upper))
         certificate = Certificate(
             float(np.abs(residual).max(initial=0.0)) / size,
             max(-1 - total, off, 0.0),

@@ -17,7 +17,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from jointdist.errors import is_number, is_whole, require
-from jointdist.programs._splitting import iterate, moved
+from jointdist.programs._splitting import Proximal, first_weight, iterate, moved
 from jointdist.programs.objective import Matrix, Objective, Vector, closed_form
 from jointdist.programs.solution import Certificate, Solution, Status
 
@@ -102,18 +102,13 @@ class _Ball:
     def __init__(self, objective: Objective, radius: float, tol: float) -> None:
         self.objective, self.radius, self.tol = objective, radius, tol
         self.kept = objective.inverse > 0
-        a = objective.a[self.kept]
         self.upper, self.lower = math.inf, -math.inf
         self.history: list[tuple[float, float]] = []
         self.H = self.Y = np.zeros_like(objective.b)
-        self.use_weight(0.3 * math.sqrt(float(a.min()) * float(a.max())))
+        self.use_weight(first_weight(objective))
 
     def use_weight(self, rho: float) -> None:
-        self.rho = rho
-        self.inverse = np.where(self.kept, 1 / (self.objective.a + rho), 0.0)
-        e = self.objective.e
-        self.direction = None if e is None else e * self.inverse
-        self.square = 0.0 if e is None else float(np.sum(e * e * self.inverse))
+        self.rho, self.proximal = rho, Proximal(self.objective, rho)
 
     def started(self, start: Solution | None) -> Vector:
         """Return the fixed point that belongs to a solution, or zero."""
@@ -124,16 +119,15 @@ class _Ball:
 
     def step(self, v: Vector) -> Vector:
         v = v.reshape(self.objective.b.shape)
-        h = (self.objective.b + self.rho * v) * self.inverse
-        if self.direction is not None and self.square > 0:
-            h -= float(np.sum(self.objective.e * h)) / self.square * self.direction
+        h = self.proximal(v)
         w = 2 * h - v
         P, s, Q = np.linalg.svd(w, full_matrices=False)
         over = int(np.sum(s > self.radius))
         self.excess = (P[:, :over] * (s[:over] - self.radius)) @ Q[:over]
         self.nuclear = float(np.sum(s[:over] - self.radius))
-        self.h, self.z, before = h, w - self.excess, v
-        return (before + _RELAXED * (self.z - h)).ravel()
+        self.h, self.z = h, w - self.excess
+        new: Matrix = v + _RELAXED * (self.z - h)
+        return new.ravel()
 
     def done(self) -> bool:
         """Improve the feasible point and the lower bound, from the last step."""
@@ -166,7 +160,8 @@ class _Ball:
         factor = moved(upper - self.upper, self.lower - lower)
         Y = self.rho * self.excess
         self.use_weight(self.rho * factor)
-        return (self.z - Y / self.rho).ravel()
+        v: Matrix = self.z - Y / self.rho
+        return v.ravel()
 
     def solution(self, steps: int) -> Solution:
         e, a, b = self.objective.e, self.objective.a, self.objective.b

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jointdist.errors import Words, require
-from jointdist.programs._dual import Point, Terms, coefficients, minimise_dual
+from jointdist.programs._dual import Point, Terms, coefficients, minimise_dual, threshold
 from jointdist.programs.objective import Matrix, Objective, Vector, closed_form
 from jointdist.programs.solution import Certificate, Solution, Status
 
@@ -213,7 +213,7 @@ class _Problem:
         while True:
             terms = self.terms(kept)
             if nu <= 0:
-                nu = _threshold(terms, mu)
+                nu = threshold(terms, mu)
             point, h = minimise_dual(terms, mu, nu, max_iter)
             steps, mu, nu = steps + point.iterations, point.mu, point.nu
             inside[kept] = True
@@ -311,21 +311,3 @@ def _largest(score: Vector) -> NDArray[np.intp]:
         return found
     found = np.argpartition(score, -_FIRST)[-_FIRST:]
     return found[score[found] > -np.inf]
-
-
-def _threshold(terms: Terms, mu: float) -> float:
-    """Return the nu that solves the program for a fixed mu, if no bound excludes zero."""
-    r = terms.b if terms.e is None else terms.b - mu * terms.e
-    t = np.where(r > 0, terms.lower, terms.upper)
-    use = r * t < 0
-    r, t, weight = r[use], t[use], terms.weight[use]
-    order = np.argsort(r / t)  # the nu at which each vanishes, largest first
-    r, t, weight = r[order], t[order], weight[order]
-    linear, square = np.cumsum(t * r * weight), np.cumsum(t * t * weight)
-    vanish = np.append(-r / t, 0.0)[1:]
-    slack = 1 + linear + vanish * square  # at the nu where the next one enters
-    below = np.flatnonzero(slack <= 0)
-    if len(below) == 0:
-        return 0.0
-    k = below[0]
-    return float((-1 - linear[k]) / square[k])
