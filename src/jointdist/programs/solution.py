@@ -17,7 +17,7 @@ class Status(Enum):
     OPTIMAL = "The program was solved to its tolerance."
     INEXACT = (
         "The constraints hold, but the optimum was not reached to tolerance: `gap` in "
-        "the certificate bounds what is missing. Raise `regularization`, or `max_iter`."
+        "the certificate bounds what is missing. Raise `regularization`."
     )
 
     @property
