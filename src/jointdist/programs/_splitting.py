@@ -13,12 +13,13 @@ import numpy as np
 
 from jointdist.programs.objective import Matrix, Objective, Vector
 
-__all__ = ["Proximal", "Splitting", "first_weight", "iterate", "moved"]
+__all__ = ["Proximal", "Splitting", "first_weight", "iterate", "lagging", "moved"]
 
 _MEMORY = 8  # differences that are combined
 _EVERY = 5  # steps between two looks at the certificate
-_RETUNE = 150  # steps between two changes of the splitting's weight
-_GROWTH = 2.0  # of the residual, at which a combination is taken back
+_OFTEN, _SELDOM = 50, 150  # steps between two changes of the splitting's weight
+_LAGGING = 50.0  # times its part, at which a multiplier is too large for the weight
+_MOST = 1e3  # sum of the absolute weights of a combination; more is an extrapolation
 
 
 def first_weight(objective: Objective) -> float:
@@ -54,8 +55,11 @@ class Splitting(Protocol):
         """Certify the last step, and tell whether it is good enough."""
         ...
 
-    def retuned(self) -> Vector:
-        """Change the weight of the splitting; return the last point in its terms."""
+    def retuned(self, *, often: bool) -> Vector | None:
+        """Change the weight of the splitting; return the last point in its terms.
+
+        None if it may stay. What is known after a few steps is looked at ``often``.
+        """
         ...
 
 
@@ -80,6 +84,9 @@ class _Anderson:
         gram = F @ F.T
         gram[np.diag_indices_from(gram)] += 1e-10 * np.trace(gram) + 1e-300
         weights = np.linalg.solve(gram, F @ f)
+        if not float(np.abs(weights).sum()) <= _MOST:
+            self.f, self.g = [], []
+            return image
         for weight, g in zip(weights, self.g, strict=True):
             image = image - weight * g
         return image
@@ -93,14 +100,24 @@ def iterate(splitting: Splitting, v: Vector, max_iter: int) -> int:
         residual = float(np.linalg.norm(image - v))
         if (i % _EVERY == 0 or residual == 0 or i == max_iter) and splitting.done():
             return i
-        if i % _RETUNE == 0:
-            v, anderson, safe, least = splitting.retuned(), _Anderson(), None, math.inf
-        elif safe is not None and not residual <= _GROWTH * least:
+        tuned = splitting.retuned(often=i % _SELDOM > 0) if i % _OFTEN == 0 else None
+        if tuned is not None:
+            v, anderson, safe, least = tuned, _Anderson(), None, math.inf
+        elif safe is not None and not residual <= least:
             v, anderson, safe, least = safe, _Anderson(), None, math.inf
         else:
             least = min(least, residual)
             v, safe = anderson(v, image), image
     return max_iter
+
+
+def lagging(multiplier: float, size: float) -> float:
+    """Return the change of weight for a multiplier far larger than what it moves.
+
+    Each step moves both alike, so that it would take as many steps to grow.
+    """
+    ratio = multiplier / max(size, 1e-300)
+    return min(ratio / 10, 1e3) if ratio > _LAGGING else 1.0
 
 
 def moved(upper: float, lower: float) -> float:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
 from jointdist.errors import Words, is_number, is_whole, require
-from jointdist.programs._splitting import Proximal, first_weight, iterate, moved
+from jointdist.programs._splitting import Proximal, first_weight, iterate, lagging, moved
 from jointdist.programs.objective import Matrix, Objective, Vector, closed_form
 from jointdist.programs.solution import Certificate, Solution, Status
 
@@ -233,20 +233,23 @@ class _Graph:
         missing = max(self.upper_value - self.lower_value, 0.0)
         return missing / max(abs(self.upper_value), 1e-300)
 
-    def retuned(self) -> Vector:
+    def retuned(self, *, often: bool) -> Vector | None:
         """Bring both parts to like size; if they are, help the bound that moves.
 
         Measured: the features' part should be about three times as large, and the
-        weight never above the first one.
+        weight never above the first one that let the multipliers grow.
         """
-        size_h, size_z = float(np.linalg.norm(self.h)), float(np.linalg.norm(self.z))
-        ratio, factor = 3 * size_h / max(size_z, 1e-300), 1.0
-        if 0.25 <= ratio <= 4:
+        sizes = [float(np.linalg.norm(x)) for x in (self.h, self.z, self.off_h)]
+        ratio, factor = 3 * sizes[0] / max(sizes[1], 1e-300), lagging(sizes[2], sizes[0])
+        if factor > 1:
+            self.first, ratio = self.rho * factor, 1.0
+        elif often:
+            return None
+        elif 0.25 <= ratio <= 4:
             upper, lower = self.history[-_RECENT:][0]
             factor = moved(upper - self.upper_value, self.lower_value - lower)
             least, most = 0.1 * self.first / self.rho, self.first / self.rho
-            factor = min(max(factor, least), most)
-            ratio = 1.0
+            factor, ratio = min(max(factor, least), most), 1.0
         ratio = min(max(ratio, 1e-4), 1e4)
         z, off_z = ratio * self.z, self.off_z / (ratio * factor)
         self.use_scale(self.c * ratio)

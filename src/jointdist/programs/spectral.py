@@ -17,7 +17,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from jointdist.errors import is_number, is_whole, require
-from jointdist.programs._splitting import Proximal, first_weight, iterate, moved
+from jointdist.programs._splitting import Proximal, first_weight, iterate, lagging, moved
 from jointdist.programs.objective import Matrix, Objective, Vector, closed_form
 from jointdist.programs.solution import Certificate, Solution, Status
 
@@ -154,10 +154,15 @@ class _Ball:
     def gap(self) -> float:
         return max(self.upper - self.lower, 0.0) / max(abs(self.upper), 1e-300)
 
-    def retuned(self) -> Vector:
+    def retuned(self, *, often: bool) -> Vector | None:
         """Help the bound that moves: the feasible point by a larger weight."""
-        upper, lower = self.history[-_RECENT:][0]
-        factor = moved(upper - self.upper, self.lower - lower)
+        size, excess = float(np.linalg.norm(self.h)), float(np.linalg.norm(self.excess))
+        factor = lagging(excess, size)
+        if factor == 1 and often:
+            return None
+        if factor == 1:
+            upper, lower = self.history[-_RECENT:][0]
+            factor = moved(upper - self.upper, self.lower - lower)
         Y = self.rho * self.excess
         self.use_weight(self.rho * factor)
         v: Matrix = self.z - Y / self.rho

@@ -6,7 +6,7 @@ may, and the others are verified.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,7 @@ __all__ = ["product_bounds", "tightened"]
 _BLOCK = 1 << 14  # elements of a block of rows, whose temporaries stay in cache
 _FIRST = 1024  # coefficients that are tried first
 _ROUNDING = 1e-12  # violation of the inequality that its terms may leave
+_CANCELLED = 1e-14  # scaled normalisation of a closed form that may stay
 _ACCEPTED = 1e-10  # scaled residual of a solved program
 
 
@@ -126,17 +127,9 @@ def tightened(
     mu = objective.multiplier(objective.b * objective.inverse)
     slack, score = problem.first_look(mu)
     if slack >= 0:
-        return _unbound(objective)
+        return problem.unbound(closed_form(objective))
     point, kept, h = problem.solve(mu, score, start, max_iter)
     return problem.solution(point, kept, h)
-
-
-def _unbound(objective: Objective) -> Solution:
-    free = closed_form(objective)
-    multipliers = {**free.multipliers, "positivity": 0.0}
-    return Solution(
-        free.value, free.objective, certificate=free.certificate, multipliers=multipliers
-    )
 
 
 def _checked(
@@ -197,6 +190,20 @@ class _Problem:
                 score[part][(low > 0) | (high < 0)] = np.inf
             score[part][weight == 0] = -np.inf
         return slack, score
+
+    def unbound(self, free: Solution) -> Solution:
+        """Return the closed form; normalised again where its terms cancelled."""
+        data, H = self.objective, free.value
+        if data.e is None or abs(np.vdot(data.e, H)) <= _CANCELLED * max(
+            1.0, float(np.abs(data.e * H).sum())
+        ):
+            multipliers = {**free.multipliers, "positivity": 0.0}
+            return replace(free, multipliers=multipliers)
+        mu = float(free.multipliers["normalisation"])
+        for _ in range(3):
+            mu, H = mu + data.multiplier(H), data.normalised(H)
+        kept = np.flatnonzero(data.inverse)
+        return self.solution(Point(mu, 0.0), kept, H.ravel()[kept])
 
     def solve(
         self, mu: float, score: Matrix, start: Solution | None, max_iter: int
