@@ -142,6 +142,8 @@ def _solved_on(part: Grid, work: WorkingSet, tol: float, max_iter: int = 60) -> 
 
 def _violated(work: WorkingSet, seen: Lowest) -> Pairs:
     """Return the pairs to add: the lowest of each column, and the lowest of these."""
+    if not np.isfinite(seen.value):
+        return seen.pairs[:0]
     pairs = seen.pairs[np.argsort(seen.values, kind="stable")]
     pairs = pairs[np.sort(np.unique(pairs[:, 1], return_index=True)[1])]
     n = len(work.grid.F_x)

@@ -125,13 +125,14 @@ def _face_minimiser(M: Matrix, q: Vector, v: Vector, free: Mask) -> Vector:
     free = free.copy()
     while True:
         z = _minimiser(M, q, free)
-        back = free & (z <= 0)
-        if not back.any():
+        back = np.flatnonzero(free & (z <= 0))
+        if not back.size:
             return z
         whole = v[back] - z[back]
-        step = np.divide(v[back], whole, out=np.zeros_like(whole), where=whole > 0).min()
+        steps = np.divide(v[back], whole, out=np.zeros_like(whole), where=whole > 0)
+        step = float(steps.min())
         v = np.maximum(v + step * (z - v), 0.0)
-        free &= ~(back & (v <= _small(v)))
+        free[back[steps <= step * (1 + 1e-12)]] = False
         v = np.where(free, v, 0.0)
 
 

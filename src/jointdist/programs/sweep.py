@@ -81,7 +81,8 @@ class Grid:
 
     def lowest(self, H: Matrix, *, exact: bool = True) -> Lowest:
         """Sweep all pairs, in double precision if ``exact``, else in single."""
-        F: Tile = self.F_x if exact else self.F_x.astype(np.float32)
+        with np.errstate(over="ignore"):  # the caller sees what is not finite
+            F: Tile = self.F_x if exact else self.F_x.astype(np.float32)
         rows = as_rows(self.F_y, where="grid_positive", name="F_y")
 
         def block(start: int, f: Matrix) -> tuple[float, Vector, Pairs]:
