@@ -25,9 +25,12 @@ unit: $(VENV)/.dev
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/engine.py
+	$(BIN)/python benchmarks/programs.py
+	$(BIN)/python benchmarks/grid.py
+	$(BIN)/python benchmarks/laws.py
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) demo.png build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A new pip, because dependency groups need it; then what the job needs, at tested versions.
@@ -37,7 +40,7 @@ $(VENV)/.pip: constraints.txt
 	touch $@
 
 $(VENV)/.installed: $(VENV)/.pip pyproject.toml
-	$(PIP) install --constraint constraints.txt --editable .
+	$(PIP) install --constraint constraints.txt --editable '.[plot]'
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.installed

@@ -27,6 +27,7 @@ __all__ = ["Atoms", "Distinct", "Vector", "host_features"]
 Vector = NDArray[np.float64]
 
 _FEW = 30  # distinct values of a discrete variable, at most
+_FEW_WORDS = 4096  # the same for rows with words in them
 _REPEATED = 3  # times that each of them is taken, on average
 
 
@@ -184,18 +185,21 @@ class Atoms:
 
         return self.executor.reduce(add, block, self.rows)
 
-    @cached_property
+    @property
     def discrete(self) -> bool:
-        """Whether the atoms are words, or take few distinct values many times."""
-        if not self.coding.numeric:
-            return True
+        """Whether the atoms have words, or take few values many times: no density."""
+        return self.few or not self.coding.numeric
+
+    @cached_property
+    def few(self) -> bool:
+        """Whether there are few distinct atoms: numbers that are taken many times, or words."""
+        limit = _FEW_WORDS
+        if self.coding.numeric:
+            limit = max(min(_FEW, self.n // _REPEATED), 1)
         seen: set[tuple[float, ...]] = set()
-        limit = min(_FEW, self.n // _REPEATED)
         for start in range(0, self.n, self.executor.block_rows):
             stop = min(start + self.executor.block_rows, self.n)
             block = np.unique(to_numpy(self.rows.read(start, stop)), axis=0)
-            if len(block) > limit:
-                return False
             seen.update(map(tuple, block))
             if len(seen) > limit:
                 return False
@@ -203,7 +207,7 @@ class Atoms:
 
     @cached_property
     def distinct(self) -> Distinct:
-        """The distinct atoms; for discrete variables they are few."""
+        """The distinct atoms; ask only where they are few."""
         table = to_numpy(self.rows.read(0, self.n))
         points, which = np.unique(table, axis=0, return_inverse=True)
         sums = np.zeros((len(points), 1 + self.rank))

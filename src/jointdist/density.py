@@ -16,6 +16,7 @@ __all__ = ["Smoothed", "smoothed"]
 _MANY = 8192  # atoms of which each gets its own Gaussian
 _CELLS = 50  # in the width of a Gaussian, where atoms are put together
 _BLOCK = 256  # points at a time
+_WIDTHS = 10.0  # beyond which a Gaussian does not matter beside a nearer one
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,7 +26,7 @@ class Smoothed:
     Attributes
     ----------
     centres : array of shape (k, d)
-        The centres.
+        The centres, in the order of the first column.
     shares : array of shape (k,)
         Their weights; the sum is one.
     widths : array of shape (d,)
@@ -38,16 +39,33 @@ class Smoothed:
 
     def at(self, points: Vector) -> Vector:
         """Return the density at points, of shape ``(k, d)``."""
-        found = np.empty(len(points))
-        scaled = self.centres / self.widths
+        found = np.zeros(len(points))
+        order = np.argsort(points[:, 0])
         for start in range(0, len(points), _BLOCK):
-            own = slice(start, start + _BLOCK)
-            away = np.zeros((len(points[own]), len(scaled)))
-            for z, centre in zip((points[own] / self.widths).T, scaled.T, strict=True):
-                away += (z[:, None] - centre) ** 2
-            found[own] = np.exp(-0.5 * away) @ self.shares
+            own = order[start : start + _BLOCK]
+            found[own] = self._sums(points[own], _near(self, points[own[[0, -1]], 0]))
+        far = np.flatnonzero(found == 0)
+        for start in range(0, len(far), _BLOCK):
+            own = far[start : start + _BLOCK]
+            found[own] = self._sums(points[own], slice(None))
         found /= np.prod(np.sqrt(2 * np.pi) * self.widths)
         return found
+
+    def _sums(self, points: Vector, some: slice) -> Vector:
+        centres = self.centres[some]
+        away = np.zeros((len(points), len(centres)))
+        for z, centre, width in zip(points.T, centres.T, self.widths, strict=True):
+            away += ((z[:, None] - centre) / width) ** 2
+        away *= -0.5
+        sums: Vector = np.exp(away, out=away) @ self.shares[some]
+        return sums
+
+
+def _near(density: Smoothed, ends: Vector) -> slice:
+    """Return the centres that matter between two values of the first column."""
+    reach = _WIDTHS * density.widths[0]
+    first, last = np.searchsorted(density.centres[:, 0], [ends[0] - reach, ends[1] + reach])
+    return slice(int(first), int(last))
 
 
 def smoothed(atoms: Atoms) -> Smoothed:
@@ -73,9 +91,10 @@ def smoothed(atoms: Atoms) -> Smoothed:
     if atoms.n > _MANY and d == 1:
         z, w = _in_cells(z[:, 0], w, widths[0] / _CELLS)
     elif atoms.n > _MANY:
-        chosen = np.random.default_rng(0).choice(atoms.n, _MANY, replace=False, p=w)
+        chosen = np.random.default_rng(0).choice(atoms.n, _MANY, p=w)
         z, w = z[chosen], np.full(_MANY, 1 / _MANY)
-    return Smoothed(z, w, widths)
+    order = np.argsort(z[:, 0], kind="stable")
+    return Smoothed(z[order], w[order], widths)
 
 
 def _quartiles_apart(z: Vector, w: Vector) -> float:

@@ -19,6 +19,7 @@ __all__ = ["energy_scores"]
 
 _MANY = 4096  # atoms of several columns that are compared with each other
 _LAWS = 8192  # that are worked on at a time
+_POINTS = 256  # whose distances to all atoms are formed at a time
 
 
 class _Distances(NamedTuple):
@@ -88,22 +89,28 @@ def _in_order(ordered: Ordered) -> _Distances:
 
 def _in_pairs(atoms: Atoms) -> _Distances:
     """Return the distances between points of several columns or words, one by one."""
-    if atoms.discrete:
+    rng = np.random.default_rng(0)
+    if atoms.few:
         chosen, sums = atoms.distinct.points, atoms.distinct.sums
+        if len(chosen) > _MANY:
+            rows = np.sort(rng.choice(len(chosen), _MANY, replace=False))
+            chosen, sums = chosen[rows], sums[rows]
     else:
         rows = np.arange(atoms.n)
         if atoms.n > _MANY:
-            rng = np.random.default_rng(0)
             rows = np.sort(rng.choice(rows, _MANY, replace=False))
         z = atoms.rows.take(rows)
         chosen = to_numpy(z)
         sums = atoms.shares[rows, None] * np.insert(atoms.features(z), 0, 1.0, axis=1)
     place = _placed(atoms, chosen, sums[:, 0])
     at = place(chosen)
-    spread = sums.T @ _apart(at, at) @ sums
-    return _Distances(
-        sums.sum(axis=0), spread, lambda points: _apart(place(points), at) @ sums
-    )
+
+    def to_points(points: Vector) -> Vector:
+        starts = range(0, len(points), _POINTS)
+        parts = (place(points[start : start + _POINTS]) for start in starts)
+        return np.concatenate([_apart(part, at) @ sums for part in parts])
+
+    return _Distances(sums.sum(axis=0), sums.T @ to_points(chosen), to_points)
 
 
 def _placed(atoms: Atoms, chosen: Vector, share: Vector) -> Callable[[Vector], Vector]:

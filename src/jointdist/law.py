@@ -263,13 +263,17 @@ class Conditional:
         return self._known(self._laws.draws(uniform))
 
     def mode(self) -> NDArray[Any]:
-        """Return the most likely value: of the largest density, or probability."""
+        """Return the most likely value: of the largest density, or probability.
+
+        Of tables with words and more than 4,096 distinct rows, the atom of the largest
+        weight.
+        """
         atoms = self._atoms
         if atoms.discrete:
-            likely = self._laws.expected(atoms.distinct.sums.T)
-            points = atoms.distinct.points[likely.argmax(axis=1)]
-            return self._known(blank(points, np.isnan(likely[:, 0])))
-        height = self._laws.support.density_at_atoms
+            points, sums = atoms.distinct.points, atoms.distinct.sums
+            likely = self._laws.each(lambda t, _mass, _: scan.likeliest(sums, t))
+            return self._known(blank(points[likely], likely < 0))
+        height = np.where(atoms.shares > 0, self._laws.support.density_at_atoms, 0.0)
         best = self._laws.each(lambda t, mass, _: scan.largest(atoms, t, mass, height))
         return self._known(self._laws.picked(best))
 
@@ -307,7 +311,7 @@ class Conditional:
         one, got = self._atoms.width == 1, Words(f"{self._atoms.width}")
         require(one, where, "the law", "of one column", got)
         ax = axes(ax)
-        if self.is_discrete:
+        if self._atoms.few:
             known = self._atoms.distinct
             chances = self._laws.expected(known.sums.T)
             bars(ax, self._atoms.decoded(known.points), chances)

@@ -161,7 +161,12 @@ class Laws:
             return found
 
         if not paired:
-            return self.expected(self.atoms.expectations(lambda z: below(z, points)))
+
+            def expectations(own: slice) -> Vector:
+                return self.atoms.expectations(lambda z: below(z, points[own]))
+
+            slices = scan.slices(self.atoms.executor.block_rows, len(points))
+            return self.expected(np.concatenate([*map(expectations, slices)], axis=1))
 
         def pairs(t: Vector, mass: Vector, own: slice) -> Vector:
             at = points[own]

@@ -359,9 +359,9 @@ class JointDistribution(RegressorMixin, BaseEstimator):
             self.marginals,
             executor_for(sample.x, self.executor),
         )
-        block = sample.choose(self.grid_rows, self._seed)
-        self.grid_rows_ = block if self.positivity == "grid" else block[:0]
-        found = solve(problem, self.regularization_, self.positivity, grid=block)
+        most = self.grid_rows if self.positivity == "grid" else 0
+        self.grid_rows_ = sample.choose(most, self._seed)
+        found = solve(problem, self.regularization_, self.positivity, grid=self.grid_rows_)
         self.solution_, self.coefficients_ = found, found.value
         if not found.status.ok:
             msg = f"{_NAME}: {found.status.value} {found!r}"

@@ -47,6 +47,8 @@ class Sample:
 
     def choose(self, limit: int, seed: object) -> NDArray[np.intp]:
         """Return the numbers of all rows that count, or of ``limit`` of them at random."""
+        if limit == 0:
+            return np.empty(0, dtype=np.intp)
         rows = np.arange(self.n) if self.weights is None else np.flatnonzero(self.weights)
         if len(rows) <= limit:
             return rows

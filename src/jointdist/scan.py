@@ -15,9 +15,17 @@ from jointdist._array import Array, to_numpy
 from jointdist.atoms import Atoms, Vector
 from jointdist.ordered import Index, groups
 
-__all__ = ["all_weights", "clipped_draws", "largest", "negative_share", "paired_sums"]
+__all__ = [
+    "all_weights",
+    "clipped_draws",
+    "largest",
+    "likeliest",
+    "negative_share",
+    "paired_sums",
+    "slices",
+]
 
-_CELLS = 1 << 22  # of atoms by laws that are worked on at a time
+_CELLS = 1 << 21  # of atoms by laws that are worked on at a time
 
 
 def all_weights(atoms: Atoms, t: Vector, mass: Vector) -> Vector:
@@ -39,10 +47,11 @@ def negative_share(atoms: Atoms, t: Vector, mass: Vector) -> Vector:
     def share(t: Vector, mass: Vector) -> Vector:
         def block(start: int, z: Array) -> Vector:
             w = _weights(atoms, start, z, t, mass)
-            return np.stack([np.maximum(-w, 0).sum(axis=0), np.abs(w).sum(axis=0)])
+            below = -np.minimum(w, 0).sum(axis=0)
+            return np.stack([below, np.abs(w, out=w).sum(axis=0)])
 
         below, whole = atoms.executor.reduce(add, block, atoms.rows)
-        ratio: Vector = below / whole
+        ratio: Vector = below / whole + 0.0  # no negative zero
         return ratio
 
     return _by_laws(share, atoms, t, mass)
@@ -71,7 +80,9 @@ def paired_sums(
 
         return atoms.executor.reduce(add, block, atoms.rows)
 
-    return np.concatenate([mean(t[own], mass[own], own) for own in _slices(atoms, len(t))])
+    return np.concatenate(
+        [mean(t[own], mass[own], own) for own in _by_block(atoms, len(t))]
+    )
 
 
 def largest(atoms: Atoms, t: Vector, mass: Vector, factor: Vector) -> Index:
@@ -99,6 +110,20 @@ def largest(atoms: Atoms, t: Vector, mass: Vector, factor: Vector) -> Index:
     return _by_laws(atom, atoms, t, mass)
 
 
+def likeliest(sums: Vector, t: Vector) -> Index:
+    r"""Return which of some sums of :math:`\omega (1, \Psi)` has the largest weight.
+
+    Parameters
+    ----------
+    sums : array of shape (k, 1 + m)
+        The sums.
+    t : array of shape (q, m)
+        The laws.
+    """
+    parts = (t[own] for own in slices(len(sums), len(t)))
+    return np.concatenate([(p @ sums[:, 1:].T + sums[:, 0]).argmax(axis=1) for p in parts])
+
+
 def clipped_draws(atoms: Atoms, t: Vector, mass: Vector, uniform: Vector) -> Index:
     """Return atoms drawn from laws whose negative weights are set to zero.
 
@@ -112,7 +137,7 @@ def clipped_draws(atoms: Atoms, t: Vector, mass: Vector, uniform: Vector) -> Ind
         Uniform numbers from zero to below one: the atom where the sum of the clipped
         weights, in the order of the atoms, first exceeds that share of the whole.
     """
-    laws = _slices(atoms, len(t))
+    laws = _by_block(atoms, len(t))
     return np.concatenate([_draws(atoms, t[own], mass[own], uniform[own]) for own in laws])
 
 
@@ -156,10 +181,23 @@ def _weights(atoms: Atoms, start: int, z: Array, t: Vector, mass: Vector) -> Vec
 def _by_laws(
     f: Callable[[Vector, Vector], NDArray[Any]], atoms: Atoms, t: Vector, mass: Vector
 ) -> NDArray[Any]:
-    return np.concatenate([f(t[own], mass[own]) for own in _slices(atoms, len(t))])
+    return np.concatenate([f(t[own], mass[own]) for own in _by_block(atoms, len(t))])
 
 
-def _slices(atoms: Atoms, n: int) -> list[slice]:
+def _by_block(atoms: Atoms, n: int) -> list[slice]:
     """Return slices of the laws, so few that a block of atoms by them fits in memory."""
-    laws = max(_CELLS // min(atoms.executor.block_rows, atoms.n), 1)
-    return [slice(start, min(start + laws, n)) for start in range(0, n, laws)]
+    return slices(min(atoms.executor.block_rows, atoms.n), n)
+
+
+def slices(width: int, n: int) -> list[slice]:
+    """Return slices of ``n`` rows, so few that a table of them of a width fits in memory.
+
+    Parameters
+    ----------
+    width : int
+        The number of columns of the table.
+    n : int
+        The number of its rows.
+    """
+    step = max(_CELLS // width, 1)
+    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
