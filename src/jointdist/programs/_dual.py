@@ -17,12 +17,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from jointdist.programs.objective import Vector
 
 __all__ = ["Point", "Terms", "coefficients", "minimise_dual", "threshold"]
 
-_BLOCK = 1 << 14  # elements whose temporaries stay in cache
+_BLOCK = 1 << 13  # elements whose temporaries stay in cache; too few for BLAS threads
+_SORTED = 1 << 16  # elements beyond which steps from zero are faster than a sort
 _SMALL = 1e-14  # residual at which Newton's method stops
 _ENOUGH = 1e-12  # residual at which nothing else is tried
 
@@ -77,8 +79,11 @@ class _Base:
 
     def shifted(self, mu: float, nu: float, part: slice) -> tuple[Vector, Vector]:
         """Return :math:`(b - mu e + nu C)` for both bounds C."""
-        low = self.low[part] + nu * self.terms.lower[part]
-        high = self.high[part] + nu * self.terms.upper[part]
+        if mu == nu == 0:
+            return self.low[part], self.high[part]
+        low, high = nu * self.terms.lower[part], nu * self.terms.upper[part]
+        low += self.low[part]
+        high += self.high[part]
         if self.terms.e is not None and mu != 0:
             shift = mu * self.terms.e[part]
             low -= shift
@@ -95,28 +100,38 @@ class _Base:
 
     def _block(self, mu: float, nu: float, part: slice) -> Vector:
         low, high = self.shifted(mu, nu, part)
-        positive, negative = low > 0, high < 0
-        negative &= ~positive
-        t = positive * self.terms.lower[part] + negative * self.terms.upper[part]
-        w = self.terms.weight[part]
-        z = positive * low + negative * high
+        positive, negative = np.flatnonzero(low > 0), np.flatnonzero(high < 0)
+        sums = self._active(low, self.terms.lower[part], positive, part)
+        return sums + self._active(high, self.terms.upper[part], negative, part)
+
+    def _active(
+        self, z: Vector, t: Vector, places: NDArray[np.intp], part: slice
+    ) -> Vector:
+        """Return the sums over the coefficients of one sign."""
+        sums = np.zeros(8)
+        if len(places) == 0:
+            return sums
+        z, t, w = (x.take(places) for x in (z, t, self.terms.weight[part]))
         h, tw = z * w, t * w
         th = t * h
-        sums = [z @ h, 0.0, th.sum(), 0.0, 0.0, t @ tw, 0.0, np.abs(th).sum()]
+        sums[0], sums[2], sums[5], sums[7] = z @ h, th.sum(), t @ tw, np.abs(th).sum()
         if self.terms.e is not None:
-            e = self.terms.e[part]
+            e = self.terms.e[part].take(places)
             eh = e * h
-            active = (positive | negative) * e
-            sums[1], sums[3], sums[4] = eh.sum(), active @ (e * w), e @ tw
-            sums[6] = np.abs(eh).sum()
-        return np.array(sums)
+            sums[1], sums[3], sums[4], sums[6] = (
+                eh.sum(),
+                e @ (e * w),
+                e @ tw,
+                np.abs(eh).sum(),
+            )
+        return sums
 
     def h(self, mu: float, nu: float) -> Vector:
         low, high = self.shifted(mu, nu, slice(None))
-        positive = np.maximum(low, 0, out=low)
-        np.minimum(high, 0, out=high)
-        high[positive > 0] = 0
-        return (positive + high) * self.terms.weight
+        h = np.maximum(low, 0)
+        h += np.minimum(high, 0)  # at most one of them is not zero
+        h *= self.terms.weight
+        return h
 
 
 def coefficients(terms: Terms, mu: float, nu: float) -> Vector:
@@ -125,7 +140,12 @@ def coefficients(terms: Terms, mu: float, nu: float) -> Vector:
 
 
 def threshold(terms: Terms, mu: float) -> float:
-    """Return the nu that solves the program for a fixed mu, if no bound excludes zero."""
+    """Return the nu that solves the program for a fixed mu, or zero if that is slow.
+
+    Coefficients whose bounds exclude zero are left out: a start, not a solution.
+    """
+    if len(terms.b) > _SORTED:
+        return 0.0
     r = terms.b if terms.e is None else terms.b - mu * terms.e
     t = np.where(r > 0, terms.lower, terms.upper)
     use = r * t < 0

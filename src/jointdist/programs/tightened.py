@@ -194,8 +194,11 @@ class _Problem:
     def unbound(self, free: Solution) -> Solution:
         """Return the closed form; normalised again where its terms cancelled."""
         data, H = self.objective, free.value
-        if data.e is None or abs(np.vdot(data.e, H)) <= _CANCELLED * max(
-            1.0, float(np.abs(data.e * H).sum())
+        off = 0.0 if data.e is None else abs(float(np.vdot(data.e, H)))
+        if (
+            data.e is None
+            or off <= _CANCELLED
+            or (off <= _CANCELLED * float(np.abs(data.e * H).sum()))
         ):
             multipliers = {**free.multipliers, "positivity": 0.0}
             return replace(free, multipliers=multipliers)
@@ -233,12 +236,10 @@ class _Problem:
 
     def terms(self, kept: NDArray[np.intp]) -> Terms:
         """Return the data of some coefficients."""
-        place = np.unravel_index(kept, self.objective.b.shape)
         data = self.objective
-        e = None if data.e is None else data.e[place]
-        return Terms(
-            data.b[place], data.inverse[place], e, self.lower[place], self.upper[place]
-        )
+        e = None if data.e is None else _taken(data.e, kept)
+        lower, upper = _taken(self.lower, kept), _taken(self.upper, kept)
+        return Terms(_taken(data.b, kept), _taken(data.inverse, kept), e, lower, upper)
 
     def active(self, mu: float, nu: float, inside: NDArray[np.bool_]) -> NDArray[np.intp]:
         """Return the coefficients not inside that differ from zero at the multipliers."""
@@ -256,7 +257,7 @@ class _Problem:
     def solution(self, point: Point, kept: NDArray[np.intp], h: Vector) -> Solution:
         """Make it feasible to the last digit, and say how good it is."""
         terms = self.terms(kept)
-        a = self.objective.a[np.unravel_index(kept, self.objective.b.shape)]
+        a = _taken(self.objective.a, kept)
         parts = np.minimum(terms.lower * h, terms.upper * h)
         missing = -1 - float(parts.sum())
         if 0 < missing <= _ROUNDING or missing > _ROUNDING * float(np.abs(parts).sum()):
@@ -279,6 +280,13 @@ class _Problem:
         )
 
 
+def _taken(x: Matrix, kept: NDArray[np.intp]) -> Vector:
+    """Return some elements; all of them are always in order, and are not copied."""
+    if len(kept) == x.size:
+        return x.ravel()
+    return x[np.unravel_index(kept, x.shape)]
+
+
 def _certificate(
     terms: Terms, a: Vector, h: Vector, point: Point, value: float
 ) -> Certificate:
@@ -298,7 +306,7 @@ def _certificate(
     if terms.e is not None:
         eh = terms.e * h
         off = abs(float(eh.sum())) / max(1.0, float(np.abs(eh).sum()))
-    dual = coefficients(terms, mu, nu)
+    dual = h if stationarity <= _ROUNDING else coefficients(terms, mu, nu)
     bound = -float(np.sum(a * dual * dual)) - 2 * nu
     gap = max(value - bound, 0.0) / max(abs(value), np.finfo(float).tiny)
     return Certificate(
