@@ -1,0 +1,730 @@
+"""Conditional laws: every functional is that of explicit weights on explicit atoms."""
+
+import tracemalloc
+from functools import cache
+from types import SimpleNamespace
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from law_oracle import Explicit, dense_ratio, smooth_density
+from numpy.testing import assert_allclose, assert_array_equal
+
+from jointdist import Conditional, JointDistribution, queries, scan
+from jointdist.energy import energy_scores
+from jointdist.errors import SignedLawWarning
+from jointdist.executor import Executor
+from jointdist.kernels import Delta, Gaussian, Matern
+from jointdist.laws import Laws
+from jointdist.queries import Fixed
+
+mpl.use("Agg")
+
+N, Q = 700, 23  # the atoms are of eleven blocks when sorted
+LEVELS = [0.03, 0.25, 0.5, 0.8, 0.99]
+CLOSE = {"rtol": 1e-10, "atol": 1e-10}
+WORDS = np.array(["ash", "birch", "cedar", "dogwood"])
+
+
+def sides(kind):
+    """Return dependent X and Y of a kind, their kernels, and conditions on both."""
+    rng = np.random.default_rng(5)
+    Z = rng.normal(size=(N + Q, 2))
+    scalar = Z[:, 0] + 0.4 * np.sin(3 * Z[:, 1]) + 0.3 * rng.normal(size=N + Q)
+    wide, narrow = Gaussian(2.0), Gaussian(1.0)
+    words = WORDS[np.digitize(scalar, [-1, 0, 1])]
+    mixed = np.empty((N + Q, 2), dtype=object)
+    mixed[:, 0], mixed[:, 1] = words, np.round(Z[:, 1], 1)
+    word_and_number = narrow.on(1) * Delta(0.5).on(0)
+    X, Y, k_x, k_y = {
+        "scalar": (Z, scalar, wide, narrow),
+        "one column": (Z[:, :1], scalar[:, None], narrow, Matern(2.0, nu=2.5)),
+        "rounded": (Z.round(1), scalar.round(1), wide, narrow),
+        "inflated": (
+            Z,
+            np.where(scalar < 0.3, 0.0, scalar.round(2)),
+            wide,
+            narrow,
+        ),
+        "binary": (Z[:, :1], (scalar > 0.5) * 1, narrow, Delta()),
+        "vector": (
+            scalar[:, None].round(2),
+            np.column_stack([Z[:, 0].round(1), Z[:, 1] - 7, scalar**2]),
+            narrow,
+            Gaussian((2.0, 2.0, 5.0)),
+        ),
+        "counts": (Z, np.clip(Z.round(), -1, 1) + 100.0, wide, wide),
+        "words": (Z, words, wide, Delta(0.2)),
+        "words of x": (words[:, None], scalar, Delta(), narrow),
+        "mixed": (Z, mixed, wide, word_and_number),
+        "mixed x": (mixed, Z, word_and_number, wide),
+        "far": (1e4 + Z, 1e5 + scalar, wide, narrow),
+    }[kind]
+    return SimpleNamespace(X=X[:N], Y=Y[:N], x=X[N:], y=Y[N:], kernel_x=k_x, kernel_y=k_y)
+
+
+KINDS = [
+    "scalar",
+    "one column",
+    "rounded",
+    "inflated",
+    "binary",
+    "vector",
+    "counts",
+    "words",
+    "words of x",
+    "mixed",
+    "mixed x",
+    "far",
+]
+CASES = [
+    *((kind, "exact", "none", False) for kind in KINDS),
+    ("scalar", "total", "none", False),
+    ("rounded", "exact", "none", True),
+    ("inflated", "free", "none", True),
+    ("binary", "free", "none", True),
+    ("vector", "free", "none", True),
+    ("words", "total", "none", True),
+    ("mixed x", "free", "none", True),
+    ("scalar", "exact", "tightened", False),
+    ("inflated", "exact", "grid", True),
+    ("vector", "total", "grid", False),
+]
+
+
+@cache
+def fitted(kind, marginals, positivity, weighted, executor=None):
+    """Return a model of some kind, what it was fitted to, and its weights."""
+    data = sides(kind)
+    rng = np.random.default_rng(6)
+    data.w = rng.integers(0, 4, N) * rng.random(N) if weighted else np.ones(N)
+    if weighted:
+        assert (data.w == 0).sum() > N / 8
+    data.model = JointDistribution(
+        data.kernel_x,
+        data.kernel_y,
+        tol=0.05,
+        regularization=0.01 if positivity == "grid" else 1e-5,
+        marginals=marginals,
+        positivity=positivity,
+        random_state=0,
+        executor=executor or Executor(workers=2, block_rows=297),
+    ).fit(data.X, data.Y, data.w if weighted else None)
+    if positivity != "none":  # which is promised on the grid of the sample
+        counted = np.flatnonzero(data.w)[:Q]
+        data.x, data.y = data.X[counted], data.Y[counted]
+    return data
+
+
+def described(case):
+    """Return a case in words."""
+    kind, marginals, positivity, weighted, *side = case
+    return "-".join([kind, marginals, positivity, *["weighted"] * weighted, *side])
+
+
+@cache
+def explicit(*case):
+    """Return laws of one side, with their weights and atoms made explicit."""
+    *case, side = case
+    data = fitted(*case)
+    model, shares = data.model, data.w / data.w.sum()
+    if side == "y":
+        law, atoms, points = model.given(x=data.x), data.Y, data.y
+        ratio = model.ratio(data.x, data.Y, grid=True)
+        at_points = model.ratio(data.x, data.y, grid=True)
+    else:
+        law, atoms, points = model.given(y=data.y), data.X, data.x
+        ratio = model.ratio(data.X, data.y, grid=True).T
+        at_points = model.ratio(data.x, data.y, grid=True).T
+    atoms, points = (a[:, 0] if a.shape[1:] == (1,) else a for a in (atoms, points))
+    mass = (shares * ratio).sum(axis=1, keepdims=True)
+    assert (mass > 0).all()
+    return SimpleNamespace(
+        data=data,
+        side=side,
+        law=law,
+        explicit=Explicit(shares * ratio / mass, atoms),
+        mass=mass[:, 0],
+        atoms=atoms,
+        points=points,
+        shares=shares,
+        ratio=ratio / mass,
+        at_points=at_points / mass,
+        numeric=(kind_of(case[0], side) != "words"),
+        signed=model.positivity == "none",
+    )
+
+
+def kind_of(kind, side):
+    """Return whether a side is of words, of few values, or has a density."""
+    if (kind, side) in (
+        ("words", "y"),
+        ("words of x", "x"),
+        ("mixed", "y"),
+        ("mixed x", "x"),
+    ):
+        return "words"
+    return "few" if side == "y" and kind in ("binary", "counts") else "density"
+
+
+LAWS = [(*case, side) for case in CASES for side in "yx"]
+
+
+def those(kinds):
+    """Return a fixture of the laws of these kinds."""
+    chosen = [law for law in LAWS if kind_of(law[0], law[-1]) in kinds]
+
+    @pytest.fixture(params=chosen, ids=described)
+    def fixture(request):
+        return explicit(*request.param)
+
+    return fixture
+
+
+both = those(["words", "few", "density"])
+numeric = those(["few", "density"])
+with_density = those(["density"])
+
+
+def test_weights_are_the_ratio_of_the_model_on_the_atoms(both):
+    weights = both.law.weights()
+    assert_allclose(weights, both.explicit.w, **CLOSE)
+    assert_array_equal(both.law.atoms(), both.atoms)
+    assert weights.shape == (len(both.law), len(both.atoms)) == (Q, N)
+    if both.signed:
+        assert (weights < 0).any()
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        case
+        for case in CASES
+        if case[2] == "none"
+        and "words" not in (kind_of(case[0], "x"), kind_of(case[0], "y"))
+    ],
+    ids=described,
+)
+def test_the_ratio_solves_the_problem_of_the_paper(case):
+    data = fitted(*case)
+    Y, y = (1.0 * values.reshape(len(values), -1) for values in (data.Y, data.y))
+    expected = dense_ratio(data.model, data.X, Y, data.w, x=data.x, y=y)
+    found = data.model.ratio(data.x, data.y, grid=True)
+    assert_allclose(found, expected, rtol=1e-8, atol=1e-8)
+    assert_allclose(data.model.ratio(data.x, data.y), np.diagonal(found), **CLOSE)
+
+
+def test_mass_is_the_weight_before_it_was_normalised(both):
+    assert_allclose(both.law.mass(), both.mass, **CLOSE)
+    if both.data.model.marginals == "exact":
+        assert_allclose(both.mass, 1, **CLOSE)
+    elif both.data.model.marginals == "free":
+        assert np.abs(both.mass - 1).max() > 1e-4
+
+
+def test_means_and_second_moments(numeric):
+    law, explicit = numeric.law, numeric.explicit
+    size = np.abs(numeric.atoms).max()
+    assert_allclose(law.mean(), explicit.mean(), atol=1e-10 * size)
+    assert_allclose(law.second_moment(), explicit.second_moment(), atol=1e-10 * size**2)
+
+
+def test_covariances_also_far_from_zero(numeric):
+    law, cov = numeric.law, numeric.explicit.cov()
+    assert_allclose(law.cov(), cov, rtol=1e-9, atol=1e-9)
+    var = cov if cov.ndim == 1 else np.diagonal(cov, axis1=1, axis2=2)
+    assert_allclose(law.var(), var, rtol=1e-9, atol=1e-9)
+    positive = (law.var().reshape(Q, -1) > 0).all(axis=1)
+    assert_allclose(law[positive].std(), np.sqrt(var[positive]), rtol=1e-8)
+    if not positive.all():
+        with pytest.warns(SignedLawWarning, match=r"^Conditional\.std: the variance of"):
+            assert_array_equal(np.isnan(law.std()), law.var() < 0)
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 2)])
+def test_expectations_of_functions_of_any_shape(both, shape):
+    rng = np.random.default_rng(8)
+    table = {}
+
+    def f(z):
+        keys = [tuple(np.atleast_1d(row)) for row in z]
+        return np.array([table.setdefault(key, rng.normal(size=shape)) for key in keys])
+
+    values = f(both.atoms)  # the same atom has the same value in every block
+    assert_allclose(both.law.expect(f), both.explicit.expect(values), **CLOSE)
+
+
+def test_probabilities_of_events(both):
+    chosen = both.atoms[:40]
+
+    def event(z):
+        same = z[:, None] == chosen
+        return (same.all(axis=2) if same.ndim == 3 else same).any(axis=1).astype(bool)
+
+    assert_allclose(both.law.prob(event), both.explicit.expect(event(both.atoms)), **CLOSE)
+
+
+def test_cdf_at_all_points_or_in_pairs(numeric):
+    law, atoms = numeric.law, numeric.atoms
+    points = np.concatenate([numeric.points, atoms[:9], atoms[:9] - 1e-3, 2e5 + atoms[:1]])
+    F = numeric.explicit.cdf(points)
+    assert_allclose(law.cdf(points), F, **CLOSE)
+    own = numeric.points
+    assert_allclose(law.cdf(own, grid=True), F[:, :Q], **CLOSE)
+    assert_allclose(law.cdf(own), np.diagonal(F), **CLOSE)
+    assert_allclose(law.cdf(own, grid=False), np.diagonal(F), **CLOSE)
+    for grid in (None, True, False):
+        assert_allclose(law.cdf(own[0], grid=grid), F[:, 0], **CLOSE)
+    assert_allclose(law[0].cdf(own[:1], grid=True), F[:1, :1], **CLOSE)
+    assert_allclose(law[0].cdf(own[:1]), F[0, :1], **CLOSE)
+
+
+def test_quantiles_are_those_of_the_running_maximum(numeric):
+    law, expected = numeric.law, numeric.explicit.quantile(LEVELS)
+    assert_array_equal(law.quantile(LEVELS), expected)
+    assert_array_equal(law.quantile(0.25), expected[:, 1])
+    assert_array_equal(law.median(), expected[:, 2])
+    ends = numeric.explicit.quantile([0.1, 0.9])
+    assert_array_equal(law.interval(0.8), ends)
+    many = np.linspace(0.001, 0.999, 60)  # another way through the search
+    assert_array_equal(law.quantile(many), numeric.explicit.quantile(many))
+    assert_array_equal(law.quantile(many[::-1]), law.quantile(many)[:, ::-1])
+
+
+def test_densities_are_those_of_the_smoothed_sample_times_the_ratio(with_density):
+    law, points = with_density.law, with_density.points
+    assert not law.is_discrete
+    height = smooth_density(with_density.atoms, with_density.shares, points)
+    expected = with_density.at_points * height
+    close = {"rtol": 1e-8, "atol": 1e-10}
+    assert_allclose(law.pdf(points, grid=True), expected, **close)
+    assert_allclose(law.pdf(points), np.diagonal(expected), **close)
+    assert_allclose(law.pdf(points[:5]), expected[:, :5], **close)
+    assert_allclose(law.pdf(points[3]), expected[:, 3], **close)
+    log = law.logpdf(points, grid=True)
+    positive = expected > 1e-6
+    assert_allclose(log[positive], np.log(expected[positive]), rtol=1e-6, atol=1e-8)
+    assert_array_equal(np.isneginf(log), law.pdf(points, grid=True) <= 0)
+    assert log.shape == (Q, Q)
+    assert law.logpdf(points[0]).shape == (Q,)
+
+
+def test_modes_are_of_largest_density_or_probability(both):
+    law, mode = both.law, both.law.mode()
+    assert mode.shape == (Q, *both.atoms.shape[1:])
+    if law.is_discrete:
+        keys = [tuple(np.atleast_1d(atom)) for atom in both.atoms]
+        height = [
+            {key: w[[other == key for other in keys]].sum() for key in set(keys)}
+            for w in both.explicit.w
+        ]
+        for own, value in zip(height, mode, strict=True):
+            assert own[tuple(np.atleast_1d(value))] >= max(own.values()) - 1e-10
+    else:
+        counted = both.shares > 0
+        atoms = both.atoms[counted]
+        height = smooth_density(both.atoms, both.shares, atoms) * both.ratio[:, counted]
+        for own, value in zip(height, mode, strict=True):
+            at = (atoms == value).reshape(len(atoms), -1).all(axis=1)
+            assert at.any()
+            assert own[at].max() >= own.max() * (1 - 1e-8)
+
+
+def test_draws_are_quantiles_or_follow_the_clipped_weights(both):
+    uniform = np.random.default_rng(3).random((Q, 50))
+    if both.numeric and both.atoms.ndim == 1:
+        expected = both.explicit.quantile(uniform)
+    else:
+        expected = both.explicit.clipped_draws(uniform)
+    assert_array_equal(both.law.sample(50, random_state=3), expected)
+    again = both.law.sample(50, random_state=np.random.default_rng(3))
+    assert_array_equal(again, expected)
+    assert both.law.sample().shape == (Q, 1, *both.atoms.shape[1:])
+
+
+def test_negative_share_and_effective_size(both):
+    assert_allclose(both.law.negative_share(), both.explicit.negative_share(), **CLOSE)
+    size = both.law.effective_size()
+    assert_allclose(size, both.explicit.effective_size(), rtol=1e-8)
+    if not both.signed:
+        assert (both.law.negative_share() < 1e-10).all()
+
+
+def distances(atoms, shares, points):
+    """Return the distances of atoms, and of atoms to points, as the score measures them."""
+    if atoms.ndim == 1 and atoms.dtype.kind in "if":
+        return np.abs(atoms[:, None] - atoms), np.abs(points[:, None] - atoms)
+    table, at = atoms.reshape(len(atoms), -1), points.reshape(len(points), -1)
+    squared = np.zeros((len(table) + len(at), len(table)))
+    for z, both in zip(table.T, np.concatenate([table, at]).T, strict=True):
+        if isinstance(z[0], str):
+            squared += both[:, None] != z
+        else:
+            z, both = z.astype(float), both.astype(float)  # noqa: PLW2901
+            variance = shares @ (z - shares @ z) ** 2
+            squared += (both[:, None] - z) ** 2 / variance
+    return np.split(np.sqrt(squared), [len(table)])
+
+
+def test_energy_scores_are_double_sums(both):
+    data = both.data
+    apart, near = distances(both.atoms, both.shares, both.points)
+    coded = both.law._atoms.coding.encode(both.points, where="", name="", vector=True)
+    found = energy_scores(both.law._laws, coded.read(0, Q))
+    marginal = Explicit(np.tile(both.shares, (Q, 1)), both.atoms)
+    size = max(apart.max(), 1)
+    assert_allclose(found[0], both.explicit.energy(apart, near), atol=1e-10 * size)
+    assert_allclose(found[1], marginal.energy(apart, near), atol=1e-10 * size)
+    if both.side == "y":
+        w = np.arange(Q) % 3
+        skill = 1 - np.average(found[0], weights=w) / np.average(found[1], weights=w)
+        assert data.model.score(data.x, data.y, w) == pytest.approx(skill, rel=1e-12)
+        skill = 1 - found[0].mean() / found[1].mean()
+        assert data.model.score(data.x, data.y) == pytest.approx(skill, rel=1e-12)
+
+
+def test_the_crps_is_the_squared_distance_of_the_cdf_to_a_step():
+    data = fitted("scalar", "exact", "none", weighted=False)
+    law = data.model.given(x=data.x)
+    found = energy_scores(law._laws, data.y[:, None])[0]
+    edges = np.unique(np.concatenate([data.Y, data.y]))
+    F, gaps = law.cdf(edges[:-1], grid=True), np.diff(edges)
+    step = data.y[:, None] <= edges[:-1]
+    assert_allclose(found, (F - step) ** 2 @ gaps, rtol=1e-10)
+
+
+@pytest.mark.parametrize("case", CASES, ids=described)
+def test_predictions_are_means_or_modes(case):
+    data = fitted(*case)
+    law, found = data.model.given(x=data.x), data.model.predict(data.x)
+    words = kind_of(case[0], "y") == "words"
+    assert_array_equal(found, law.mode() if words else law.mean())
+
+
+FOUR = [
+    ("inflated", "free", "none", True),
+    ("vector", "free", "none", True),
+    ("mixed", "exact", "none", False),
+    ("binary", "exact", "none", False),
+]
+four = pytest.mark.parametrize("case", FOUR, ids=described)
+
+
+@four
+@pytest.mark.parametrize("side", ["x", "y"])
+def test_indexing_chooses_laws(case, side):
+    law = explicit(*case, side).law
+    mean = law.expect(lambda z: np.arange(len(z)) % 7)
+    ask = lambda law: law.expect(lambda z: np.arange(len(z)) % 7)  # noqa: E731
+    mask = np.arange(Q) % 3 == 0
+    for index in (slice(2, 9, 3), [5, 5, 0], mask, slice(None, None, -1)):
+        assert_allclose(ask(law[index]), mean[index], **CLOSE)
+    for index in (0, -1, np.int64(4)):
+        assert len(law[index]) == 1
+        assert_allclose(ask(law[index])[0], mean[index], **CLOSE)
+    every = list(law)
+    assert len(every) == len(law) == Q
+    assert all(isinstance(one, Conditional) for one in every)
+    assert_allclose(np.concatenate([one.mass() for one in every]), law.mass(), **CLOSE)
+    with pytest.raises(IndexError, match=r"^Conditional: index 23 of 23 laws$"):
+        law[Q]
+    with pytest.raises(ValueError, match=r"^Conditional: `index` must be of at least one"):
+        law[:0]
+
+
+def test_repr_says_what_it_is(both):
+    told = repr(both.law)
+    d = 1 if both.atoms.ndim == 1 else both.atoms.shape[1]
+    columns = "one column" if d == 1 else f"{d} columns"
+    assert told.startswith(f"Conditional(23 laws of {columns} on 700 atoms")
+    if both.numeric and d == 1:
+        assert f"; means {both.law.mean()[0]:.4g}, " in told
+        assert told.endswith(", ...)")
+    assert repr(both.law[0]).startswith("Conditional(1 law of ")
+
+
+def test_frames_have_a_row_a_law(numeric):
+    law = numeric.law
+    law = law[(law.var().reshape(Q, -1) > 0).all(axis=1)]
+    frame = law.to_frame([0.1, 0.9])
+    assert isinstance(frame, pd.DataFrame)
+    told = {"mean": law.mean(), "std": law.std()}
+    told |= {"q0.1": law.quantile(0.1), "q0.9": law.quantile(0.9)}
+    if numeric.atoms.ndim == 2:
+        d = numeric.atoms.shape[1]
+        told = {
+            f"y{i}_{name}": values[:, i] for i in range(d) for name, values in told.items()
+        }
+    assert list(frame.columns) == list(told)
+    for name, values in told.items():
+        assert_array_equal(frame[name], values)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("rounded", "exact", "none", True, "y"),
+        ("one column", "exact", "none", False, "x"),
+        ("binary", "free", "none", True, "y"),
+        ("words", "total", "none", True, "y"),
+        ("words of x", "exact", "none", False, "x"),
+    ],
+    ids=described,
+)
+def test_plots_are_densities_or_bars(case):
+    both = explicit(*case)
+    ax = both.law[:3].plot()
+    if both.law.is_discrete:
+        values = np.unique(both.atoms)
+        assert [label.get_text() for label in ax.get_xticklabels()] == [
+            str(value) for value in both.law._atoms.decoded(both.law._atoms.distinct.points)
+        ]
+        heights = [bar.get_height() for bar in ax.patches]
+        expected = [
+            both.explicit.w[i, both.atoms == value].sum()
+            for i in range(3)
+            for value in values
+        ]
+        assert_allclose(heights, expected, **CLOSE)
+    else:
+        curves = ax.get_lines()[-3:]
+        for i, curve in enumerate(curves):
+            y, height = curve.get_data()
+            assert_allclose(height, both.law[i].pdf(y, grid=True)[0], rtol=1e-9)
+    assert len(ax.get_legend().get_texts()) == 3
+    figure, own = plt.subplots()
+    assert both.law[0].plot(own) is own
+    assert own.get_legend() is None
+    plt.close(figure)
+    plt.close(ax.figure)
+
+
+def answers(law):
+    """Return what a law says to every question that is open to it."""
+    told = {
+        name: getattr(law, name)()
+        for name in ("mass", "weights", "negative_share", "effective_size", "mode")
+    }
+    told["sample"] = law.sample(5, random_state=0)
+    if law._atoms.coding.numeric:
+        points = law._atoms.rows.read(0, len(law))
+        told |= {name: getattr(law, name)() for name in ("mean", "var", "cov", "median")}
+        told["second_moment"] = law.second_moment()
+        told["cdf"], told["cdf_grid"] = law.cdf(points), law.cdf(points[:3], grid=True)
+        told["quantile"] = law.quantile(LEVELS)
+        if not law.is_discrete:
+            told["pdf"], told["pdf_grid"] = law.pdf(points), law.pdf(points[:3], grid=True)
+    told["energy"] = energy_scores(law._laws, law._atoms.rows.read(0, len(law)))[0]
+    told["prob"] = law.prob(lambda z: z.reshape(len(z), -1)[:, 0] == law.atoms().flat[0])
+    return told
+
+
+def assert_same_answers(found, expected, **close):
+    """Compare answers; values of atoms must be the same to the bit."""
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        if name in ("sample", "mode", "quantile", "median"):
+            assert_array_equal(found[name], value, err_msg=name)
+        else:
+            assert_allclose(found[name], value, err_msg=name, **close)
+
+
+@four
+@pytest.mark.parametrize("executor", [Executor(1, 10_000), Executor(3, 67)])
+def test_answers_do_not_depend_on_blocks_or_threads(case, executor):
+    data, other = fitted(*case), fitted(*case, executor=executor)
+    for condition in ({"x": data.x}, {"y": data.y}):
+        found = answers(other.model.given(**condition))
+        expected = answers(data.model.given(**condition))
+        assert_same_answers(found, expected, rtol=1e-8, atol=1e-8)
+
+
+@four
+def test_conditions_that_do_not_fit_are_asked_in_parts(case, monkeypatch):
+    data = fitted(*case)
+    for condition in ({"x": data.x}, {"y": data.y}):
+        expected = answers(data.model.given(**condition))
+        with monkeypatch.context() as patch:
+            law = data.model.given(**condition)
+            patch.setattr(queries, "_KEPT", 12 * law._atoms.rank)
+            assert len(list(law._laws.queries.parts())) == 2
+            assert_same_answers(answers(law), expected, rtol=1e-11, atol=1e-11)
+
+
+@four
+def test_scans_that_do_not_fit_are_made_in_parts(case, monkeypatch):
+    data = fitted(*case)
+    law = data.model.given(x=data.x)
+    expected = answers(law)
+    monkeypatch.setattr(scan, "_CELLS", 300)
+    assert_same_answers(answers(law), expected, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("marginals", ["exact", "total", "free"])
+def test_rows_of_weight_zero_are_no_rows(marginals):
+    rng = np.random.default_rng(2)
+    X, Y = rng.normal(size=(90, 1)), rng.normal(size=90)
+    Y[::3] += 50  # far away
+    w = (np.arange(90) % 3 > 0) * rng.random(90)
+    kept = w > 0
+    model = JointDistribution(
+        Gaussian(1.0), Gaussian(1.0), marginals=marginals, max_rank=5, pivoting="greedy"
+    )
+    model.tol = 0.9  # the rank is what matters here
+    x, y = X[:7], rng.normal(size=7)
+    a = model.fit(X, Y, w).given(x=x)
+    told = a.mean(), a.var(), a.quantile(LEVELS), a.mode(), a.pdf(y), a.effective_size()
+    b = model.fit(X[kept], Y[kept], w[kept]).given(x=x)
+    same = b.mean(), b.var(), b.quantile(LEVELS), b.mode(), b.pdf(y), b.effective_size()
+    for found, expected in zip(told, same, strict=True):
+        assert_allclose(found, expected, rtol=1e-8, atol=1e-9)
+
+
+def test_a_weight_of_two_is_two_rows():
+    rng = np.random.default_rng(2)
+    X, w = rng.normal(size=(150, 2)), np.arange(150) % 3
+    Y = X[:, 0] + rng.normal(size=150)
+    model = JointDistribution(Gaussian(2.0), Gaussian(2.0), regularization=1e-3)
+    law = model.fit(X, Y, w).given(x=X[:9])
+    same = model.fit(np.repeat(X, w, axis=0), np.repeat(Y, w)).given(x=X[:9])
+    assert_allclose(law.mean(), same.mean(), atol=1e-6)
+    assert_allclose(law.cov(), same.cov(), atol=1e-6)
+    assert_array_equal(law.quantile(LEVELS), same.quantile(LEVELS))
+    assert_allclose(law.pdf(Y[:9]), same.pdf(Y[:9]), atol=0.02)  # fewer in effect, wider
+
+
+def test_marginals_are_laws_too():
+    for marginals in ("exact", "total", "free"):
+        data = fitted("rounded", marginals, "none", weighted=True)
+        shares = data.w / data.w.sum()
+        for of, atoms, axis in (("y", data.Y, 0), ("x", data.X, 1)):
+            ratio = data.model.ratio(data.X, data.Y, grid=True)
+            w = shares * np.tensordot(ratio, shares, axes=(axis, 0))
+            explicit = Explicit(w[None, :] / w.sum(), atoms)
+            law = data.model.marginal(of)
+            assert_allclose(law.weights(), explicit.w, **CLOSE)
+            assert_allclose(law.mass(), [w.sum()], **CLOSE)
+            assert_allclose(law.mean(), explicit.mean(), **CLOSE)
+            assert_array_equal(law.quantile(LEVELS), explicit.quantile(LEVELS))
+            if marginals == "exact":
+                assert_allclose(law.weights()[0], shares, **CLOSE)
+            if marginals != "free":
+                assert_allclose(w.sum(), 1, **CLOSE)
+
+
+def without_law(kind):
+    """Return three laws, the second of which has no mass; and those that were there."""
+    data = fitted(kind, "free", "none", weighted=True)
+    usual = data.model.given(x=data.x[:3])
+    t, mean = usual._laws.queries.t.copy(), usual._atoms.mean
+    t[1] = -2 * mean / (mean @ mean)
+    return Conditional(Laws(usual._laws.support, Fixed(t))), usual
+
+
+@pytest.mark.parametrize(
+    "kind", ["inflated", "scalar", "vector", "words", "mixed", "counts"]
+)
+def test_conditions_without_a_law_are_nan(kind):
+    law, usual = without_law(kind)
+    assert law.mass()[1] == pytest.approx(-1)
+    names = ["weights", "negative_share", "effective_size"]
+    numeric, scalar = law._atoms.coding.numeric, law._atoms.width == 1
+    if numeric:
+        names += ["mean", "var", "cov", "second_moment", "median", "interval", "mode"]
+    told = {name: getattr(Conditional, name) for name in names}
+    told["expect"] = lambda law: law.expect(lambda z: np.arange(len(z)) % 5)
+    if numeric:
+        told["sample"] = lambda law: law.sample(4, random_state=0)
+        point = law.atoms()[0]
+        told["cdf"] = lambda law: law.cdf(point)
+        told["cdfs"] = lambda law: law.cdf(law.atoms()[: len(law)])
+    if not law.is_discrete:
+        told["pdf"] = lambda law: law.pdf(point)
+        told["logpdf"] = lambda law: law.logpdf(point)
+    for name, ask in told.items():
+        with pytest.warns(
+            SignedLawWarning, match=r"^Conditional: 1 of 3 conditions have no"
+        ):
+            found = ask(law)
+        assert np.isnan(found[1]).all(), name
+        assert_allclose(found[[0, 2]], ask(usual)[[0, 2]], **CLOSE, err_msg=name)
+    if numeric and scalar:
+        with pytest.warns(SignedLawWarning):
+            assert ", nan, " in repr(law)
+
+
+@pytest.mark.parametrize("kind", ["words", "mixed"])
+def test_words_without_a_law_are_none(kind):
+    law, usual = without_law(kind)
+    for ask in (Conditional.mode, lambda law: law.sample(4, random_state=0)):
+        with pytest.warns(
+            SignedLawWarning, match=r"^Conditional: 1 of 3 conditions have no"
+        ):
+            found = ask(law)
+        assert found.dtype == object
+        assert set(found[1].ravel() if found[1] is not None else [None]) == {None}
+        assert_array_equal(found[[0, 2]], ask(usual)[[0, 2]])
+
+
+def test_clipped_draws_follow_their_law():
+    """A chi-square test, of words."""
+    data = fitted("words", "exact", "none", weighted=False)
+    law = data.model.given(x=data.x[:1])
+    clipped = np.maximum(law.weights()[0], 0)
+    p = np.array([clipped[word == data.Y].sum() for word in WORDS]) / clipped.sum()
+    drawn = law.sample(20_000, random_state=0)[0]
+    counts = np.array([(drawn == word).sum() for word in WORDS])
+    seen = p > 1e-9
+    assert counts[~seen].sum() == 0
+    assert ((counts - 20_000 * p)[seen] ** 2 / (20_000 * p[seen])).sum() < 20
+
+
+@pytest.mark.parametrize("kind", ["scalar", "vector", "words", "mixed"])
+def test_nothing_has_the_size_of_conditions_times_atoms(kind):
+    n, q = 20_000, 2_000
+    rng = np.random.default_rng(0)
+    X, Z = rng.normal(size=(n, 1)), rng.normal(size=(n, 2))
+    words = WORDS[np.digitize(X[:, 0] + 0.5 * Z[:, 0], [-1, 0, 1])]
+    mixed = np.column_stack([words.astype(object), Z[:, 1]])
+    Y = {"scalar": X[:, 0] + Z[:, 0], "vector": Z + X, "words": words, "mixed": mixed}[kind]
+    kernel = {"words": Delta(), "mixed": Delta(0.5).on(0) * Gaussian(10.0).on(1)}
+    model = JointDistribution(
+        Gaussian(10.0),
+        kernel.get(kind, Gaussian(10.0)),
+        tol=1e-2,
+        regularization=1e-2,
+        random_state=0,
+        executor=Executor(workers=2),
+    ).fit(X, Y)
+    law = model.given(x=X[:q])
+    names = ["mass", "mode", "negative_share", "effective_size", "__repr__"]
+    asked = {
+        "prob": lambda: law.prob(lambda z: z.reshape(len(z), -1)[:, 0] == z.flat[0]),
+        "sample": lambda: law.sample(3, random_state=0),
+        "score": lambda: model.score(X[:q], Y[:q]),
+        "iterate": lambda: [one.mass() for one in law[:20]],
+    }
+    if kind in ("scalar", "vector"):
+        names += ["mean", "std", "cov", "second_moment", "interval", "to_frame"]
+        asked |= {
+            "quantile": lambda: law.quantile([0.1, 0.5, 0.9]),
+            "cdf": lambda: law.cdf(Y[:q]),
+            "cdfs": lambda: law.cdf(Y[:900], grid=True),
+            "pdf": lambda: law.pdf(Y[:q]),
+            "logpdf": lambda: law.logpdf(Y[:900], grid=True),
+            "expect": lambda: law.expect(lambda z: z**3),
+        }
+    asked |= {name: getattr(law, name) for name in names}
+    peaks = {}
+    tracemalloc.start()
+    try:
+        for name, ask in asked.items():
+            tracemalloc.reset_peak()
+            before = tracemalloc.get_traced_memory()[0]
+            ask()
+            peaks[name] = (tracemalloc.get_traced_memory()[1] - before) / 1e6
+    finally:
+        tracemalloc.stop()
+    assert max(peaks.values()) < 100, peaks  # megabytes, where weights are 320
