@@ -6,19 +6,11 @@ moments alone would take at the rate of a large matrix product, measured in the 
 """
 
 import argparse
-import platform
 import tempfile
-import threading
-from collections.abc import Callable
-from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
-from statistics import median
-from time import perf_counter
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
+from measure import console, gemm_rate, heading, peak_memory, seconds, table
 
 from jointdist import pivoted_cholesky
 from jointdist.kernels import Delta, Gaussian
@@ -26,48 +18,6 @@ from jointdist.reduction import reduce_sample
 
 SCALE, TOL, SEED = 1.5, 1e-3, 0
 KERNEL = Gaussian(SCALE)
-console = Console(width=110)
-
-
-def seconds(f: Callable[[], object], repeat: int = 3) -> tuple[float, object]:
-    """Return the median time of a call, and its last result."""
-    times = []
-    for _ in range(repeat):
-        start = perf_counter()
-        result = f()
-        times.append(perf_counter() - start)
-    return median(times), result
-
-
-def gemm_rate() -> float:
-    """Return the flops a second of a large matrix product on all cores."""
-    A = np.random.default_rng(SEED).standard_normal((4096, 4096))
-    A @ A
-    return 2 * 4096**3 / min(seconds(lambda: A @ A, 1)[0] for _ in range(5))
-
-
-def anonymous_memory() -> int:
-    """Return the bytes of this process that are not backed by a file (Linux)."""
-    status = Path("/proc/self/status").read_text()
-    return 1024 * int(status.partition("RssAnon:")[2].split()[0])
-
-
-@contextmanager
-def peak_memory():
-    """Yield a list that will hold the peak of memory above the start, in bytes."""
-    start, peak, done = anonymous_memory(), [0], threading.Event()
-
-    def watch():
-        while not done.wait(0.005):
-            peak[0] = max(peak[0], anonymous_memory() - start)
-
-    thread = threading.Thread(target=watch)
-    thread.start()
-    try:
-        yield peak
-    finally:
-        done.set()
-        thread.join()
 
 
 def floor(n: int, m_x: int, m_y: int, rate: float) -> float:
@@ -90,18 +40,16 @@ def work(n: int, rate: float, X, Y, repeat: int) -> tuple[float, object]:
         run()
     time, small = seconds(run, repeat)  # apart, since watching costs time
     m_x, m_y = small.x.rank, small.y.rank
-    rows = Table(
-        title=f"W, n = {n:,}: pivots and all moments of both sides", title_justify="left"
-    )
-    for head in (
+    rows = table(
+        f"W, n = {n:,}: pivots and all moments of both sides",
         "ranks",
         "trace errors",
         "time",
         "× floor",
         "× floor at rank 210",
         "memory",
-    ):
-        rows.add_column(head, justify="right")
+        left=0,
+    )
     rows.add_row(
         f"{m_x}, {m_y}",
         f"{small.x.relative_error:.2e}, {small.y.relative_error:.2e}",
@@ -122,9 +70,9 @@ def peers(X) -> None:
     with_gram, _ = seconds(
         lambda: reduce_sample(KERNEL, Delta(), X, zeros, tol=TOL, random_state=SEED)
     )
-    rows = Table(title=f"One side, n = {n:,}", title_justify="left")
-    for head in ("what", "rank", "trace error", "time", "ours is faster by"):
-        rows.add_column(head, justify="left" if head == "what" else "right")
+    rows = table(
+        f"One side, n = {n:,}", "what", "rank", "trace error", "time", "ours is faster by"
+    )
     error = f"{low.relative_error:.3e}"
     rows.add_row(
         "jointdist, pivots and exact error", f"{low.rank}", error, f"{ours:.2f} s", ""
@@ -171,12 +119,12 @@ def memory_mapped(folder: str, name: str, n: int):
     """Write n standard normal rows to a file in pieces, and map it into memory."""
     path = Path(folder) / name
     rng = np.random.default_rng(len(name))
-    table = np.lib.format.open_memmap(path, "w+", np.float64, (n, 3))
+    rows = np.lib.format.open_memmap(path, "w+", np.float64, (n, 3))
     for start in range(0, n, 1 << 18):
         stop = min(start + (1 << 18), n)
-        table[start:stop] = rng.standard_normal((stop - start, 3))
-    table.flush()
-    del table
+        rows[start:stop] = rng.standard_normal((stop - start, 3))
+    rows.flush()
+    del rows
     return np.load(path, mmap_mode="r")
 
 
@@ -187,10 +135,7 @@ def main() -> None:
     parser.add_argument("--many-rows", type=int, default=10**7)
     options = parser.parse_args()
     rate = gemm_rate()
-    console.print(
-        f"{datetime.now(UTC):%Y-%m-%d}, {platform.machine()}, Python "
-        f"{platform.python_version()}, NumPy {np.__version__}; GEMM {rate / 1e9:.0f} GF/s"
-    )
+    heading(f"; GEMM {rate / 1e9:.0f} GF/s")
     rng = np.random.default_rng(SEED)
     X, Y = rng.standard_normal((2, options.rows, 3))
     reduce_sample(KERNEL, KERNEL, X[:1000], Y[:1000], random_state=SEED)  # warm up

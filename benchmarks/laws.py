@@ -1,0 +1,109 @@
+"""Fitting and asking: what the estimator and its laws cost beside the engine.
+
+Run ``make bench``. Work: X standard normal in three columns, Y scalar, n = 10⁶ atoms,
+10⁵ queries, Gaussian kernels, trace error 10⁻³. Times beside that of the feature map of
+the queries in the same run, memory above model and data.
+"""
+
+import argparse
+
+import numpy as np
+from measure import console, heading, peak_memory, seconds, table
+
+from jointdist import JointDistribution
+from jointdist.kernels import Gaussian
+from jointdist.reduction import reduce_sample
+from jointdist.rows import as_rows
+
+SEED = 0
+KERNELS = (Gaussian(1.5), Gaussian(0.5))
+
+
+def data(n: int, seed: int):
+    """Return n rows of X and a scalar Y that depends on them."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 3))
+    return X, X @ [0.5, 0.3, 0.2] + 0.6 * rng.standard_normal(n)
+
+
+def fit(X, y) -> JointDistribution:
+    """Compare the fit with the pass over the data that it is made of."""
+
+    def estimate():
+        model = JointDistribution(*KERNELS, regularization=1e-6, random_state=SEED)
+        return model.fit(X, y)
+
+    def reduce():
+        return reduce_sample(*KERNELS, X, y, random_state=SEED)
+
+    reduce()
+    pairs = [(seconds(reduce, 1)[0], seconds(estimate, 1)[0]) for _ in range(5)]
+    alone, whole = np.median(pairs, axis=0)
+    model = estimate()
+    ranks = f"{model.basis_x_.rank}, {model.basis_y_.rank}"
+    rows = table(f"Fit, n = {len(X):,}", "ranks", "pass of the engine", "fit", "ratio")
+    rows.add_row(ranks, f"{alone:.2f} s", f"{whole:.2f} s", f"{whole / alone:.2f}")
+    console.print(rows)
+    return model
+
+
+def ask(model: JointDistribution, Q, y) -> None:
+    """Time what laws are asked, beside the feature map of the queries."""
+    executor, basis = model._joint.problem.executor, model.basis_x_  # noqa: SLF001
+    queries = as_rows(Q, where="laws", name="Q")
+
+    def features():
+        return [None for _ in executor.map(lambda _, z: basis.features(z)[0, 0], queries)]
+
+    def moments():
+        law = model.given(x=Q)
+        return law.mean(), law.var(), law.second_moment()
+
+    base = seconds(features, 5)[0]
+    law = model.given(x=Q)
+    few, some = law[:1000], law[:100]
+    asked = {
+        "feature map of the queries": (features, len(Q)),
+        "mean, variance, second moment": (moments, len(Q)),
+        "effective size": (law.effective_size, len(Q)),
+        "probability of an event": (lambda: law.prob(lambda y: y > 1), len(Q)),
+        "sorted atoms, once": (lambda: few.quantile(0.5), len(few)),
+        "three quantiles": (lambda: law.quantile([0.05, 0.5, 0.95]), len(Q)),
+        "cdf at own values": (lambda: law.cdf(y), len(Q)),
+        "density at own values": (lambda: law.pdf(y), len(Q)),
+        "CRPS at own values, with set-up": (lambda: model.score(Q, y), len(Q)),
+        "ten draws": (lambda: law.sample(10, random_state=0), len(Q)),
+        "negative share": (few.negative_share, len(few)),
+        "all weights": (some.weights, len(some)),
+    }
+    title = f"Laws, {model.moments_.count:,} atoms"
+    rows = table(title, "what", "laws", "time", "× features", "laws a second", "memory")
+    for name, (question, laws) in asked.items():
+        with peak_memory() as peak:
+            time = seconds(question, 1)[0]
+        if not name.endswith(("once", "set-up")):
+            time = seconds(question, 3)[0]
+        rows.add_row(
+            name,
+            f"{laws:,}",
+            f"{time:.3f} s",
+            f"{time / base * len(Q) / laws:.1f}",
+            f"{laws / time:,.0f}",
+            f"{peak[0] / 1e6:,.0f} MB",
+        )
+    console.print(rows)
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=10**6)
+    parser.add_argument("--queries", type=int, default=10**5)
+    options = parser.parse_args()
+    heading()
+    model = fit(*data(options.rows, SEED))
+    ask(model, *data(options.queries, SEED + 1))
+
+
+if __name__ == "__main__":
+    main()
