@@ -6,6 +6,7 @@ arrive in the order of the rows, so that sums do not depend on the number of thr
 """
 
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -109,13 +110,15 @@ class _OneBlasThread:
 
     def __init__(self) -> None:
         self._lock, self._inside = threading.Lock(), 0
+        self._blas, self._modules = ThreadpoolController(), 0
 
     def __enter__(self) -> int:
         with self._lock:
             if self._inside == 0:
-                blas = ThreadpoolController()
-                self._allowed = _cores(blas)
-                self._limit = blas.limit(limits=1, user_api="blas")
+                if len(sys.modules) != self._modules:  # the search takes milliseconds
+                    self._blas, self._modules = ThreadpoolController(), len(sys.modules)
+                self._allowed = _cores(self._blas)
+                self._limit = self._blas.limit(limits=1, user_api="blas")
             self._inside += 1
             return self._allowed
 
