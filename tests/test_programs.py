@@ -195,6 +195,23 @@ def test_a_certificate_is_honest_when_steps_run_out(seed):
         check_normalised(objective, solution.value)
 
 
+def test_tightened_is_feasible_with_a_valid_bound_after_one_step():
+    rng = np.random.default_rng(4)
+    inexact = 0
+    for i in range(300):
+        objective = objectives(rng, most=8, decades=3)
+        C = bounds(rng, objective.b.shape, BOUNDS[i % len(BOUNDS)])
+        early, solution = tightened(objective, *C, max_iter=1), tightened(objective, *C)
+        inexact += not early.status.ok
+        parts = np.minimum(C[0] * early.value, C[1] * early.value)
+        assert 1 + parts.sum() >= -1e-11 * (1 + np.abs(parts).sum())
+        if objective.e is not None:
+            eh = objective.e * early.value
+            assert abs(eh.sum()) <= 1e-11 * max(1, np.abs(eh).sum())
+        check_bracket(early, solution.objective, 1e-9 * abs(solution.objective))
+    assert inexact >= 5
+
+
 def test_pivot_with_badly_conditioned_maps_is_feasible_with_a_valid_bound():
     rng = np.random.default_rng(3)
     objective = Objective(
@@ -384,6 +401,12 @@ WRONG = {
     ),
     "product_bounds: `lower_x` must be a vector as long": lambda _: product_bounds(
         [0.0], [0.0], [0.0], [1.0, 2.0]
+    ),
+    "tightened: `max_iter` must be a whole number": lambda o: tightened(
+        o, -1, 1, max_iter=0
+    ),
+    r"tightened: `start` must be a solution of shape \(2, 3\)": lambda o: tightened(
+        o, -1, 1, start=closed_form(Objective(np.eye(2), np.ones(2), np.ones(2), 1.0))
     ),
     "spectral_ball: `radius` must be a positive number": lambda o: spectral_ball(o, 0.0),
     "spectral_ball: `tol` must be a number of at least": lambda o: spectral_ball(

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
 from jointdist.errors import Words, is_number, is_whole, require
+from jointdist.programs._checks import require_start
 from jointdist.programs._splitting import Proximal, first_weight, iterate, lagging, moved
 from jointdist.programs.objective import Matrix, Objective, Vector, closed_form
 from jointdist.programs.solution import Certificate, Solution, Status
@@ -80,6 +81,7 @@ def pivot_positive(
     require(is_number(tol, least=0.0), where, "tol", "a number of at least zero", tol)
     whole = is_whole(max_iter, least=1)
     require(whole, where, "max_iter", "a whole number of at least one", max_iter)
+    require_start(where, start, objective)
     with threadpool_limits(limits=1, user_api="blas"):  # the matrices are small
         free = closed_form(objective)
         if _total(free.value, (T_y, T_x), bounds) >= -1:

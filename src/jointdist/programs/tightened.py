@@ -11,16 +11,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from jointdist.errors import Words, require
-from jointdist.programs._dual import Point, Terms, coefficients, minimise_dual, threshold
+from jointdist.errors import Words, is_whole, require
+from jointdist.programs._checks import require_start
+from jointdist.programs._dual import Point, Terms, minimise_dual, threshold
+from jointdist.programs._kkt import ROUNDING, certificate_of, normalised
 from jointdist.programs.objective import Matrix, Objective, Vector, closed_form
-from jointdist.programs.solution import Certificate, Solution, Status
+from jointdist.programs.solution import Solution, Status
 
 __all__ = ["product_bounds", "tightened"]
 
 _BLOCK = 1 << 14  # elements of a block of rows, whose temporaries stay in cache
 _FIRST = 1024  # coefficients that are tried first
-_ROUNDING = 1e-12  # violation of the inequality that its terms may leave
 _CANCELLED = 1e-14  # scaled normalisation of a closed form that may stay
 _ACCEPTED = 1e-10  # scaled residual of a solved program
 
@@ -123,6 +124,9 @@ def tightened(
     2.0
     """
     bounds = _checked(objective, lower, upper)
+    whole = is_whole(max_iter, least=1)
+    require(whole, "tightened", "max_iter", "a whole number of at least one", max_iter)
+    require_start("tightened", start, objective)
     problem = _Problem(objective, *bounds)
     mu = objective.multiplier(objective.b * objective.inverse)
     slack, score = problem.first_look(mu)
@@ -257,13 +261,13 @@ class _Problem:
     def solution(self, point: Point, kept: NDArray[np.intp], h: Vector) -> Solution:
         """Make it feasible to the last digit, and say how good it is."""
         terms = self.terms(kept)
-        a = _taken(self.objective.a, kept)
+        a, h = _taken(self.objective.a, kept), normalised(terms, h)
         parts = np.minimum(terms.lower * h, terms.upper * h)
         missing = -1 - float(parts.sum())
-        if 0 < missing <= _ROUNDING or missing > _ROUNDING * float(np.abs(parts).sum()):
+        if 0 < missing <= ROUNDING or missing > ROUNDING * float(np.abs(parts).sum()):
             h = h / (1 + missing)
         value = float(np.sum((a * h - 2 * terms.b) * h))
-        certificate = _certificate(terms, a, h, point, value)
+        certificate = certificate_of(terms, a, h, point, value)
         H = np.zeros(self.objective.b.size)
         H[kept] = h
         multipliers = {"positivity": point.nu}
@@ -285,33 +289,6 @@ def _taken(x: Matrix, kept: NDArray[np.intp]) -> Vector:
     if len(kept) == x.size:
         return x.ravel()
     return x[np.unravel_index(kept, x.shape)]
-
-
-def _certificate(
-    terms: Terms, a: Vector, h: Vector, point: Point, value: float
-) -> Certificate:
-    """Return the residuals, each relative to the terms that it is the sum of."""
-    mu, nu = point.mu, point.nu
-    pull = np.zeros_like(h) if terms.e is None else mu * terms.e
-    r = terms.b - pull
-    low, high = r + nu * terms.lower, r + nu * terms.upper
-    wanted = np.where(h > 0, low, np.where(h < 0, high, np.clip(0.0, low, high)))
-    size = np.abs(terms.b) + np.abs(pull)
-    size += nu * np.maximum(np.abs(terms.lower), np.abs(terms.upper))
-    scale = max(float(size.max(initial=0.0)), np.finfo(float).tiny)
-    stationarity = float(np.abs(a * h - wanted).max(initial=0.0)) / scale
-    parts = np.minimum(terms.lower * h, terms.upper * h)
-    slack = (1 + float(parts.sum())) / (1 + float(np.abs(parts).sum()))
-    off = 0.0
-    if terms.e is not None:
-        eh = terms.e * h
-        off = abs(float(eh.sum())) / max(1.0, float(np.abs(eh).sum()))
-    dual = h if stationarity <= _ROUNDING else coefficients(terms, mu, nu)
-    bound = -float(np.sum(a * dual * dual)) - 2 * nu
-    gap = max(value - bound, 0.0) / max(abs(value), np.finfo(float).tiny)
-    return Certificate(
-        stationarity, max(off, -slack, 0.0), max(slack, 0.0) if nu > 0 else 0.0, gap
-    )
 
 
 def _largest(score: Vector) -> NDArray[np.intp]:
