@@ -55,7 +55,7 @@ class Splitting(Protocol):
         """Certify the last step, and tell whether it is good enough."""
         ...
 
-    def retuned(self, *, often: bool) -> Vector | None:
+    def reweighted(self, *, often: bool) -> Vector | None:
         """Change the weight of the splitting; return the last point in its terms.
 
         None if it may stay. What is known after a few steps is looked at ``often``.
@@ -100,7 +100,7 @@ def iterate(splitting: Splitting, v: Vector, max_iter: int) -> int:
         residual = float(np.linalg.norm(image - v))
         if (i % _EVERY == 0 or residual == 0 or i == max_iter) and splitting.done():
             return i
-        tuned = splitting.retuned(often=i % _SELDOM > 0) if i % _OFTEN == 0 else None
+        tuned = splitting.reweighted(often=i % _SELDOM > 0) if i % _OFTEN == 0 else None
         if tuned is not None:
             v, anderson, safe, least = tuned, _Anderson(), None, math.inf
         elif safe is not None and not residual <= least:

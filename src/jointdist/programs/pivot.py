@@ -235,7 +235,7 @@ class _Graph:
         missing = max(self.upper_value - self.lower_value, 0.0)
         return missing / max(abs(self.upper_value), 1e-300)
 
-    def retuned(self, *, often: bool) -> Vector | None:
+    def reweighted(self, *, often: bool) -> Vector | None:
         """Bring both parts to like size; if they are, help the bound that moves.
 
         Measured: the features' part should be about three times as large, and the

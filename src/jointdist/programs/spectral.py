@@ -156,7 +156,7 @@ class _Ball:
     def gap(self) -> float:
         return max(self.upper - self.lower, 0.0) / max(abs(self.upper), 1e-300)
 
-    def retuned(self, *, often: bool) -> Vector | None:
+    def reweighted(self, *, often: bool) -> Vector | None:
         """Help the bound that moves: the feasible point by a larger weight."""
         size, excess = float(np.linalg.norm(self.h)), float(np.linalg.norm(self.excess))
         factor = lagging(excess, size)
