@@ -84,7 +84,7 @@ def dependence(
     mass = 1 + float(_mean(problem.y, problem) @ H @ _mean(problem.x, problem))
     squared = 2 * mass - 1 + float(goal.c_y @ (H * H) @ goal.c_x)
     chi2 = squared / mass**2 - 1 if mass > 0 else float("nan")
-    information = chi2 / 2 + _beyond_chi2(problem, H, mass, rng)
+    information = _information(problem, H / mass, (1 - mass) / mass, chi2, rng)
     return Dependence(chi2, information, statistic, p_value, permutations)
 
 
@@ -98,24 +98,31 @@ def _mean(basis: Basis, problem: Problem) -> Vector:
     return mean
 
 
-def _beyond_chi2(
-    problem: Problem, H: Vector, mass: float, rng: np.random.Generator
+def _information(
+    problem: Problem, H: Vector, shift: float, chi2: float, rng: np.random.Generator
 ) -> float:
-    r"""Return the mean over a grid of rows of what half of chi2 lacks.
+    r"""Return the mean of :math:`r \log r` over the grid of some rows, adjusted.
 
-    :math:`r \log r - (r - 1) - (r - 1)^2 / 2` is of third order in :math:`r - 1`, so that
-    its mean over some rows says more than that of :math:`r \log r`; the rest is known
-    over all rows. Negative ratios are taken as zero in the logarithm.
+    With :math:`r - 1 = \Psi_Y H \Psi_X + \text{shift}`. The chi2 of these rows differs from
+    that of all, which is known; what follows of the difference for the mean is taken
+    off, by a regression over the rows. Negative ratios count as zero.
     """
     rows, share = _chosen(problem.sample, _GRID, rng)
     F_y, F_x = _features(problem, rows)
-    right, total = H @ F_x.T, 0.0
+    right = H @ F_x.T
+    by_row, by_column = np.zeros((2, 2, len(rows)))
     for start in range(0, len(rows), _BLOCK):
         own = slice(start, start + _BLOCK)
-        r = (1 + F_y[own] @ right) / mass
-        logs = np.log(r, out=np.zeros_like(r), where=r > 0)
-        total += float(share[own] @ (r * logs - (r - 1) - (r - 1) ** 2 / 2) @ share)
-    return total
+        h = F_y[own] @ right + shift
+        logs = np.log1p(h, out=np.zeros_like(h), where=h > -1)
+        for i, part in enumerate(((1 + h) * logs - h, h * h)):
+            by_row[i, own] = part @ share
+            by_column[i] += share[own] @ part
+    mean = by_row @ share
+    apart = np.concatenate([by_row - mean[:, None], by_column - mean[:, None]], axis=1)
+    (_, joint), (_, own_square) = (apart * np.tile(share, 2)) @ apart.T
+    slope = joint / own_square if own_square > 0 else 0.0
+    return float(mean[0] - slope * (mean[1] - chi2))
 
 
 def _permuted(

@@ -96,7 +96,9 @@ class Objective:
         """
         if self.e is None:
             return H
-        return H - self.multiplier(H) * self.e * self.inverse
+        for _ in range(2):  # the second takes off what rounding has left
+            H = H - self.multiplier(H) * self.e * self.inverse
+        return H
 
     def multiplier(self, H: Matrix) -> float:
         r"""Return the :math:`\mu` that :meth:`normalised` takes off."""
