@@ -23,19 +23,8 @@ from jointdist.programs.sweep import Grid
 from jointdist.reduction import reduce_sample
 
 SCALE, SEED = 2.0, 0
-HEADS = [
-    "n",
-    "basis",
-    "λ",
-    "m",
-    "time",
-    "× sweep",
-    "sweeps",
-    "gap",
-    "active",
-    "negative before",
-    "lowest 1 + h",
-]
+HEADS = ("n", "basis", "λ", "m", "time", "× sweep", "sweeps", "gap", "active")
+HEADS += ("negative before", "lowest 1 + h")
 console = Console(width=125)
 
 

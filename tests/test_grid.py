@@ -126,6 +126,16 @@ def test_one_sweep_is_not_enough_and_says_so():
     assert len(solution.multipliers["pairs"]) == 0
 
 
+@pytest.mark.parametrize("centred", [True, False])
+def test_more_sweeps_are_never_worse(centred):
+    program = sample(300, centred=centred, ridge=1e-4)
+    solutions = [grid_positive(*program, max_iter=k) for k in range(1, 12)]
+    values = np.array([solution.objective for solution in solutions])
+    assert (np.diff(values) <= 1e-5 * abs(values[-1])).all()
+    for solution in solutions:
+        assert_feasible(solution, *program)
+
+
 @pytest.mark.parametrize("normalised", [True, False])
 def test_where_nothing_is_negative_the_closed_form_is_returned(normalised):
     program = instance(0, (40, 30, 4, 3), normalised=normalised, strength=1e-3)

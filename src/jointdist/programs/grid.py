@@ -107,7 +107,8 @@ def _search(
     its gap, are from a sweep in double precision.
     """
     grid, part = work.grid, _part(work.grid, rng)
-    best, lower, gap, exact = _Point(work, 0.0, 0.0), -np.inf, 1.0, False
+    best = promising = _Point(work, 0.0, 0.0)
+    lower, gap, exact = -np.inf, 1.0, False
     for sweeps in range(1, max_iter + 1):
         if part is not None:
             work = _solved_on(part, work, max(gap / 10, tol / 4))
@@ -116,8 +117,9 @@ def _search(
         seen = grid.lowest(work.coefficients, exact=exact)
         point = _shrunk(work, seen)
         gap = _relative(point.value - lower, point.value)
-        if exact and point.value <= best.value:
-            best = point
+        promising = min(promising, point, key=_value)
+        if exact:
+            best = min(point, best, key=_value)
         more = _violated(work, seen)
         done = gap <= tol or not len(more)
         if sweeps == max_iter or (exact and done):
@@ -125,6 +127,9 @@ def _search(
         exact = exact or done
         work = _grown(work, more)
         part = None if part is None else _joined(grid, part, more)
+    if gap > tol and promising.value < best.value:  # known in single precision only
+        seen = grid.lowest(promising.work.coefficients)
+        best = min(_shrunk(promising.work, seen), best, key=_value)
     return _solution(best, lower, tol, sweeps)
 
 
@@ -190,6 +195,10 @@ class _Point:
     @property
     def value(self) -> float:
         return self.work.objective(self.coefficients)
+
+
+def _value(point: _Point) -> float:
+    return point.value
 
 
 def _shrunk(work: WorkingSet, seen: Lowest) -> _Point:

@@ -102,7 +102,7 @@ def lawson_hanson(M: Matrix, q: Vector, start: Vector) -> Vector:
         wrong = np.flatnonzero(~free & (gradient < -_small(q)))
         if not wrong.size:
             break
-        now = float(v @ (gradient + q)) / 2
+        now = _value(M, q, v)
         if not now < value:
             if block == 1:  # rounding is all that is left
                 break
@@ -121,13 +121,20 @@ def satisfies_kkt(M: Matrix, q: Vector, v: Vector, slack: float = 1e-8) -> bool:
 
 
 def _face_minimiser(M: Matrix, q: Vector, v: Vector, free: Mask) -> Vector:
-    """Go from ``v`` towards the minimiser of a face, and drop what becomes negative."""
+    """Go from ``v`` towards the minimiser of a face, and drop what becomes negative.
+
+    All of it at once where that descends, else only what becomes zero first.
+    """
     free = free.copy()
     while True:
         z = _minimiser(M, q, free)
         back = np.flatnonzero(free & (z <= 0))
         if not back.size:
             return z
+        clipped = np.maximum(z, 0.0)
+        if _value(M, q, clipped) < _value(M, q, v):
+            v, free = clipped, clipped > 0
+            continue
         whole = v[back] - z[back]
         steps = np.divide(v[back], whole, out=np.zeros_like(whole), where=whole > 0)
         step = float(steps.min())
@@ -151,6 +158,10 @@ def _minimiser(M: Matrix, q: Vector, free: Mask) -> Vector:
         v[free] = np.asarray(cho_solve(factor, -q[free], check_finite=False))
         break
     return v
+
+
+def _value(M: Matrix, q: Vector, v: Vector) -> float:
+    return float(v @ (M @ v) / 2 + q @ v)
 
 
 def _small(v: Vector) -> float:
