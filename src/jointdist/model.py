@@ -195,7 +195,7 @@ class JointDistribution(RegressorMixin, BaseEstimator):
         Parameters
         ----------
         x : array, DataFrame or sequence of shape (q, d_x), optional
-            Conditions on X.
+            Conditions on X; a vector if X has one column.
         y : array, DataFrame or sequence of shape (q,) or (q, d_y), optional
             Conditions on Y.
         """
@@ -273,6 +273,8 @@ class JointDistribution(RegressorMixin, BaseEstimator):
         weights = as_weights(sample_weight, x)
         scores = energy_scores(self._joint.of_y(x), to_numpy(y.read(0, y.n)))
         own, marginal = (float(np.average(score, weights=weights)) for score in scores)
+        if marginal <= 0:  # every row of Y is all atoms: there is nothing to tell
+            return 1.0 if own <= 0 else 0.0
         return 1 - own / marginal
 
     def dependence(self, *, permutations: int = 199, random_state: Seed = 0) -> Dependence:
@@ -365,7 +367,7 @@ class JointDistribution(RegressorMixin, BaseEstimator):
         self.solution_, self.coefficients_ = found, found.value
         if not found.status.ok:
             msg = f"{_NAME}: {found.status.value} {found!r}"
-            warnings.warn(msg, ToleranceWarning, stacklevel=3)
+            warnings.warn(msg, ToleranceWarning, stacklevel=4)
         self._joint = Joint(problem, *self._codings, found.value)
         return self
 
@@ -380,7 +382,7 @@ class JointDistribution(RegressorMixin, BaseEstimator):
                     f"{_NAME}: the landmarks miss {now.relative_error:.2g} of the kernel "
                     f"matrix of {name}, where `tol` is {self.tol:g}. Fit to all rows anew."
                 )
-                warnings.warn(msg, ToleranceWarning, stacklevel=3)
+                warnings.warn(msg, ToleranceWarning, stacklevel=4)
         return self._solve(Reduction(x, y, sums), sample)
 
     def _moments(self, sample: Sample) -> Moments:
@@ -420,9 +422,11 @@ class JointDistribution(RegressorMixin, BaseEstimator):
         require(is_whole(self.grid_rows, least=1), _NAME, "grid_rows", rule, self.grid_rows)
 
     def _read_x(self, method: str, name: str, X: object) -> Rows:
-        if getattr(X, "ndim", 2) == 2:
+        flat = isinstance(X, list | tuple) and X and np.isscalar(X[0])
+        if not flat and getattr(X, "ndim", 2) == 2:
             validate_data(self, X, reset=False, skip_check_array=True)
-        return self._codings[0].encode(X, where=f"{_NAME}.{method}", name=name)
+        where, vector = f"{_NAME}.{method}", method == "given" and self.n_features_in_ == 1
+        return self._codings[0].encode(X, where=where, name=name, vector=vector)
 
     def _read_pair(
         self, method: str, X: object, Y: object, *, paired: bool

@@ -139,13 +139,28 @@ class _Ball:
         if (value := self.objective(H)) < self.upper:
             self.upper, self.H = value, H
         Y = self.rho * self.excess
-        dual = self.objective.normalised((self.objective.b - Y) * self.objective.inverse)
-        size = float(np.sum(self.objective.a * dual * dual))
-        bound = -size - 2 * self.radius * self.rho * self.nuclear
+        bound = self.least(Y) - 2 * self.radius * self.rho * self.nuclear
         if bound > self.lower:
             self.lower, self.Y = bound, Y
         self.history.append((self.upper, self.lower))
         return self.gap <= self.tol
+
+    def least(self, Y: Matrix) -> float:
+        r"""Return the least Lagrangian with multiplier Y over :math:`|H_{ij}| \le r`.
+
+        The ball lies in that cube, so that the bound is valid, and it stays finite where
+        ``a`` is tiny.
+        """
+        r, inverse, e = self.radius, self.objective.inverse, self.objective.e
+        c = self.objective.b - Y
+        if e is not None:
+            c = c - self.objective.multiplier(c * inverse) * e
+        c = np.abs(c[self.kept])
+        edge = self.objective.a[self.kept] * r
+        inside = c <= edge
+        return -float(
+            np.sum(np.where(inside, c * c * inverse[self.kept], (2 * c - edge) * r))
+        )
 
     def best_share(self, H: Matrix) -> float:
         """Return the multiple of H that minimises the objective."""
