@@ -20,6 +20,7 @@ Mask = NDArray[np.bool_]
 
 _RIDGE = 1e-13  # of the scaled matrix: makes the solution of a singular one unique
 _SLACK = 1e-11  # what counts as zero, relative to the linear term or to the solution
+_PATIENCE = 8  # exchanges without fewer wrong signs: there are more before fewer
 
 
 def nonnegative(G: Matrix, c: Vector, start: Vector | None = None) -> Vector:
@@ -67,7 +68,7 @@ def block_pivoting(M: Matrix, q: Vector, free: Mask, max_iter: int = 25) -> Vect
        point algorithms for linear least squares problems with nonnegative variables".
     """
     free = free.copy()
-    fewest, tries = len(q) + 1, 3
+    fewest, tries = len(q) + 1, _PATIENCE
     for _ in range(max_iter):
         v = _minimiser(M, q, free)
         wrong = np.where(free, v < -_small(v), M @ v + q < -_small(q))
@@ -75,7 +76,7 @@ def block_pivoting(M: Matrix, q: Vector, free: Mask, max_iter: int = 25) -> Vect
         if count == 0:
             v = np.maximum(v, 0.0)
             return v if satisfies_kkt(M, q, v) else None
-        tries = 3 if count < fewest else tries - 1
+        tries = _PATIENCE if count < fewest else tries - 1
         fewest = min(fewest, count)
         if tries == 0:
             return None
