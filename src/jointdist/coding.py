@@ -64,6 +64,9 @@ class Coding:
         vector : bool, default=False
             Whether a one-dimensional array stands for a table of one column.
         """
+        if self.names is not None and (found := _names(data)) is not None:
+            rule = f"of columns {list(self.names)}"
+            require(found == self.names, where, name, rule, list(found))
         columns = None if self.numeric else _columns(data, vector=vector)
         if columns is None:
             rows = as_rows(data, where=where, name=name, vector=vector)
@@ -75,9 +78,6 @@ class Coding:
             rule, got = f"a table of {self.width} columns", len(columns)
             require(got == self.width, where, name, rule, got)
             rows = as_rows(self._coded(columns, where, name), where=where, name=name)
-        if self.names is not None and (found := _names(data)) is not None:
-            rule = f"of columns {list(self.names)}"
-            require(found == self.names, where, name, rule, list(found))
         return rows
 
     def decode(self, values: NDArray[np.float64]) -> NDArray[Any]:
@@ -146,8 +146,12 @@ def learn_coding(
         return Coding((None,) * rows.d, _names(data)), rows
     rule = "a table with at least one row and one column"
     require(columns and len(columns[0]), where, name, rule, Words("none"))
-    known = tuple(_categories(column, where, name, i) for i, column in enumerate(columns))
-    coding = Coding(known, _names(data))
+    names = _names(data)
+    labels = range(len(columns)) if names is None else map(repr, names)
+    known = tuple(
+        _categories(*column, where, name) for column in zip(labels, columns, strict=True)
+    )
+    coding = Coding(known, names)
     return coding, as_rows(coding._coded(columns, where, name), where=where, name=name)  # noqa: SLF001
 
 
@@ -176,16 +180,18 @@ def _columns_of_objects(data: Any, *, vector: bool) -> list[list[Any]] | None:
     return [column.tolist() for column in table.T] if words else None
 
 
-def _categories(column: list[Any], where: str, name: str, i: int) -> Categories | None:
+def _categories(
+    label: object, column: list[Any], where: str, name: str
+) -> Categories | None:
     """Return the categories of a column of words; None for a column of numbers."""
     found = set(column)
     if not any(isinstance(value, str) for value in found):
         return None
     for row, value in enumerate(column):
         if not isinstance(value, str):
-            got = Words(f"{value!r} at row {row}, column {i}")
+            got = Words(f"{value!r} at row {row}, column {label}")
             require(False, where, name, "of words or of numbers in each column", got)
-    return tuple(sorted(found))
+    return tuple(sorted(map(str, found)))  # not of the types of NumPy
 
 
 def _as_numbers(

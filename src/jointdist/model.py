@@ -418,6 +418,8 @@ class JointDistribution(RegressorMixin, BaseEstimator):
         for name, kinds in (("marginals", Marginals), ("positivity", Positivity)):
             allowed, value = get_args(kinds), getattr(self, name)
             require(value in allowed, _NAME, name, f"one of {allowed}", value)
+        share = is_number(self.tol, least=0, below=1)
+        require(share, _NAME, "tol", "a number from 0 to below 1", self.tol)
         rule = "an integer of at least 1"
         require(is_whole(self.grid_rows, least=1), _NAME, "grid_rows", rule, self.grid_rows)
 

@@ -79,7 +79,8 @@ class Sample:
             require(False, other.x.where, "X, Y", rule, got)
         rest = np.delete(np.arange(self.n), order[place])
         got = Words("all of them")
-        require(rest.size, other.x.where, "X, Y", "not all rows of the model", got)
+        left = rest.size and (self.weights is None or self.weights[rest].any())
+        require(left, other.x.where, "X, Y", "not all rows of the model", got)
         return self.take(rest)
 
 

@@ -1,0 +1,293 @@
+"""What is asked wrongly is answered by a sentence that says what was wrong."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from jointdist import JointDistribution
+from jointdist.kernels import Gaussian, Polynomial
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 2))
+Y = X[:, 0] + RNG.normal(size=60)
+WORDS = np.array(["oak", "elm", "yew"])[RNG.integers(3, size=60)]
+
+
+@pytest.fixture(scope="module")
+def model():
+    """Return a model of a scalar Y."""
+    return JointDistribution(random_state=0).fit(X, Y)
+
+
+@pytest.fixture(scope="module")
+def law(model):
+    """Return nine scalar laws."""
+    return model.given(x=X[:9])
+
+
+@pytest.fixture(scope="module")
+def vector(model):
+    """Return three laws of two columns."""
+    return model.given(y=Y[:3])
+
+
+@pytest.fixture(scope="module")
+def words():
+    """Return three laws of words."""
+    return JointDistribution(random_state=0).fit(X, WORDS).given(x=X[:3])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"regularization": -1}, r'a number of at least 0, or "auto"\. Got -1\.$'),
+        ({"regularization": "small"}, r'a number of at least 0, or "auto"\. Got \'small\''),
+        ({"regularization": True}, r'a number of at least 0, or "auto"\. Got True'),
+        ({"regularization": np.nan}, r'a number of at least 0, or "auto"\. Got nan'),
+        ({"regularization": np.inf}, r'a number of at least 0, or "auto"\. Got inf'),
+        ({"marginals": "both"}, r"one of \('free', 'total', 'exact'\)\. Got 'both'"),
+        ({"positivity": "yes"}, r"one of \('none', 'tightened', .*'grid'.*\)\. Got 'yes'"),
+        ({"positivity": None}, r"one of .* Got None"),
+        ({"kernel_x": "rbf"}, r'a kernel or "auto"\. Got \'rbf\''),
+        ({"kernel_y": 3}, r'a kernel or "auto"\. Got 3'),
+        ({"kernel_x": Gaussian}, r"a kernel: an object with `__call__\(X, Z\)` and"),
+        ({"grid_rows": 0}, r"an integer of at least 1\. Got 0"),
+        ({"grid_rows": 1.5}, r"an integer of at least 1\. Got 1\.5"),
+        ({"tol": -0.1}, r"a number from 0 to below 1\. Got -0\.1"),
+        ({"tol": 1}, r"a number from 0 to below 1\. Got 1"),
+        ({"max_rank": 0}, r"an integer of at least 1, or None\. Got 0"),
+        ({"pivoting": "best"}, r"one of \('auto', .*\)\. Got 'best'"),
+        ({"random_state": "x"}, r"None, an integer from 0, a Generator or a Random"),
+        ({"executor": 2}, r"an Executor, or None\. Got 2"),
+    ],
+)
+def test_bad_settings_are_named_when_fitted(arguments, message):
+    (name,) = arguments
+    with pytest.raises(ValueError, match=rf"^\w+: `{name}` must be {message}"):
+        JointDistribution(**arguments).fit(X, Y)
+
+
+@pytest.mark.parametrize("positivity", ["pointwise", "rotated", "pivot"])
+@pytest.mark.parametrize("name", ["kernel_x", "kernel_y"])
+def test_positivity_everywhere_needs_bounded_kernels(name, positivity):
+    model = JointDistribution(positivity=positivity, **{name: Polynomial(2)})
+    message = rf"^JointDistribution: `{name}` must be bounded, .*Got Polynomial\(degree=2, .*known"
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((X, Y[:5]), r"`Y` must be as long as `X` \(60 rows\)\. Got 5 rows"),
+        ((X, None), r"`Y` must be given\. Got None: fit requires y to be passed"),
+        ((X[:, 0], Y), r"`X` must be a table of n rows and d columns.*Reshape your data"),
+        ((X, np.zeros((60, 1, 1))), r"`Y` must be a vector or a table of rows\. Got shape"),
+        (
+            (X, np.where(Y > 1, np.nan, Y)),
+            r"`Y` must be finite.*Got nan at row \d+, column 0",
+        ),
+        ((X, Y, [1.0]), r"`sample_weight` must be one number for each of the 60 rows"),
+        ((X, Y, -np.ones(60)), r"`sample_weight` must be zero or positive\. Got -1\.0"),
+        ((X, Y, np.zeros(60)), r"`sample_weight` must be positive somewhere"),
+    ],
+)
+def test_bad_samples_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=f"^JointDistribution: {message}"):
+        JointDistribution().fit(*arguments)
+
+
+@pytest.mark.parametrize(
+    "method", ["given", "predict", "ratio", "score", "forget", "marginal"]
+)
+def test_a_model_is_fitted_first(method):
+    arguments = {"given": (X,), "predict": (X,), "marginal": ("y",)}.get(method, (X, Y))
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        getattr(JointDistribution(), method)(*arguments)
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        JointDistribution().dependence()
+
+
+@pytest.mark.parametrize("method", ["ratio", "score", "partial_fit", "forget"])
+def test_pairs_are_of_the_same_length(model, method):
+    told = rf"^JointDistribution\.{method}: `Y` must be as long as `X` \(60 rows\)\. Got 5 rows"
+    with pytest.raises(ValueError, match=told):
+        getattr(model, method)(X, Y[:5])
+
+
+@pytest.mark.parametrize("method", ["ratio", "score", "partial_fit", "forget"])
+def test_pairs_have_the_columns_of_the_fit(model, method):
+    with pytest.raises(
+        ValueError, match=r"X has 3 features, but .* is expecting 2 features"
+    ):
+        getattr(model, method)(np.zeros((2, 3)), Y[:2])
+    told = rf"^JointDistribution\.{method}: `Y` must be a table of 1 columns\. Got 2"
+    with pytest.raises(ValueError, match=told):
+        getattr(model, method)(X[:2], X[:2])
+
+
+@pytest.mark.parametrize(
+    ("conditions", "message"),
+    [
+        ({}, r"`x, y` must be given one or the other\. Got neither"),
+        ({"x": X, "y": Y}, r"`x, y` must be given one or the other\. Got both"),
+        ({"x": np.zeros(2)}, r"`x` must be a table .*Reshape your data to \(n, 1\)"),
+        ({"x": np.zeros((1, 2, 1))}, r"`x` must be a table of n rows and d columns"),
+        ({"x": [["oak", 1.0]]}, r"`x` must be numeric\. Got values of type <U"),
+        ({"x": [[0.0, np.nan]]}, r"`x` must be finite, .*Got nan at row 0, column 1"),
+        ({"y": X}, r"`y` must be a table of 1 columns\. Got 2"),
+        ({"y": 1.0}, r"`y` must be a vector or a table of rows\. Got shape \(\)"),
+    ],
+)
+def test_conditions_are_of_one_side(model, conditions, message):
+    with pytest.raises(ValueError, match=rf"^JointDistribution\.given: {message}"):
+        model.given(**conditions).mean()  # numbers are checked as they are read
+
+
+def test_conditions_have_the_columns_of_the_fit(model):
+    for ask in (model.given, model.predict):
+        with pytest.raises(
+            ValueError, match=r"X has 3 features, but .* is expecting 2 features"
+        ):
+            ask(np.zeros((1, 3)))
+
+
+def test_marginals_are_of_x_or_y(model):
+    with pytest.raises(
+        ValueError, match=r'marginal: `of` must be one of "x" and "y"\. Got 1'
+    ):
+        model.marginal(1)
+
+
+@pytest.mark.parametrize(
+    ("event", "message"),
+    [
+        (lambda y: y, r"a function to True or False\. Got values of type float64"),
+        (lambda y: y[:2] > 0, r"a function of 60 atoms to 60 values\. Got shape \(2,\)"),
+        (lambda _: True, r"a function of 60 atoms to 60 values\. Got shape \(\)"),
+        (Y > 0, r"a function of the atoms\. Got array"),
+        (None, r"a function of the atoms\. Got None"),
+    ],
+)
+def test_events_are_functions_to_true_or_false(law, event, message):
+    with pytest.raises(ValueError, match=rf"^Conditional\.prob: `event` must be {message}"):
+        law.prob(event)
+
+
+def test_events_of_several_columns_are_one_answer_a_row(vector):
+    with pytest.raises(ValueError, match=r"60 atoms to 60 values\. Got shape \(60, 2\)"):
+        vector.prob(lambda x: x > 0)
+
+
+@pytest.mark.parametrize(
+    ("f", "message"),
+    [
+        (lambda y: y[:3], r"a function of 60 atoms to 60 values\. Got shape \(3,\)"),
+        (lambda _: 1.0, r"a function of 60 atoms to 60 values\. Got shape \(\)"),
+        (lambda y: y.astype(str), r"a function to numbers\. Got values of type <U"),
+        (lambda y: y * 1j, r"a function to numbers\. Got values of type complex128"),
+        (3, r"a function of the atoms\. Got 3"),
+    ],
+)
+def test_expectations_are_of_functions_to_numbers(law, f, message):
+    with pytest.raises(ValueError, match=rf"^Conditional\.expect: `f` must be {message}"):
+        law.expect(f)
+
+
+@pytest.mark.parametrize("levels", [0, 1, -0.1, np.nan, [0.5, 1.2], [], [[0.5]]])
+def test_levels_are_between_zero_and_one(law, levels):
+    with pytest.raises(
+        ValueError, match=r"^Conditional\.quantile: `levels` must be a number or"
+    ):
+        law.quantile(levels)
+    with pytest.raises(
+        ValueError, match=r"^Conditional\.interval: `level` must be a number bet"
+    ):
+        law.interval(levels)
+
+
+@pytest.mark.parametrize(
+    ("points", "message"),
+    [
+        ([1.0, 2.0], r"one point for each of the 9 laws if not `grid`\. Got 2"),
+        ([[1.0, 2.0]], r"a table of 1 columns\. Got 2"),
+        (np.nan, r"finite, without NaN or infinity\. Got nan at row 0"),
+        ("oak", r"numeric\. Got values of type <U"),
+    ],
+)
+def test_points_are_those_of_the_side(law, points, message):
+    for method in ("cdf", "pdf", "logpdf"):
+        with pytest.raises(
+            ValueError, match=rf"^Conditional\.{method}: `y` must be {message}"
+        ):
+            getattr(law, method)(points, grid=False)
+
+
+@pytest.mark.parametrize("points", [1.0, [1.0, 2.0, 3.0], [[1.0, 2.0, 3.0]]])
+def test_points_of_vectors_have_all_columns(vector, points):
+    for method in ("cdf", "pdf"):
+        with pytest.raises(
+            ValueError, match=rf"^Conditional\.{method}: `y` must be a .*Got"
+        ):
+            getattr(vector, method)(points)
+
+
+@pytest.mark.parametrize("size", [0, -1, 1.5, True, "many"])
+def test_draws_are_counted(law, size):
+    with pytest.raises(
+        ValueError, match=r"^Conditional\.sample: `size` must be an integer of a"
+    ):
+        law.sample(size)
+    with pytest.raises(
+        ValueError, match=r"^Conditional\.sample: `random_state` must be None"
+    ):
+        law.sample(random_state="seed")
+
+
+@pytest.mark.parametrize("name", ["mean", "var", "std", "cov", "second_moment", "median"])
+def test_words_have_no_moments(words, name):
+    told = rf"^Conditional\.{name}: `the law` must be of numbers\. Got words in column 0; ask `pr"
+    with pytest.raises(ValueError, match=told):
+        getattr(words, name)()
+
+
+@pytest.mark.parametrize("name", ["cdf", "quantile", "interval"])
+def test_words_have_no_order(words, name):
+    with pytest.raises(
+        ValueError, match=rf"^Conditional\.{name}: `the law` must be of numbers"
+    ):
+        getattr(words, name)(0.5)
+    with pytest.raises(ValueError, match=r"`the law` must be of numbers"):
+        words.to_frame()
+
+
+@pytest.mark.parametrize("name", ["pdf", "logpdf"])
+def test_discrete_laws_have_no_density(words, name):
+    told = (
+        rf"^Conditional\.{name}: `y` must be of a variable with a density\. Got a discrete"
+    )
+    with pytest.raises(ValueError, match=told):
+        getattr(words, name)("oak")
+    binary = JointDistribution(random_state=0).fit(X, (Y > 0) * 1).given(x=X[:3])
+    with pytest.raises(ValueError, match=told):
+        getattr(binary, name)(0.0)
+
+
+def test_pictures_are_of_a_few_scalar_laws(law, vector):
+    told = r"^Conditional\.plot: `the law` must be of at most 8 conditions\. Got 9; choose some"
+    with pytest.raises(ValueError, match=told):
+        law.plot()
+    with pytest.raises(
+        ValueError, match=r"^Conditional\.plot: `the law` must be of one column"
+    ):
+        vector.plot()
+
+
+@pytest.mark.parametrize("index", ["first", 1.5, None])
+def test_laws_are_chosen_by_number(law, index):
+    if index is None:
+        with pytest.raises(IndexError, match="index -10 of 9 laws"):
+            law[-10]
+    else:
+        with pytest.raises(IndexError, match="only integers, slices"):
+            law[index]
