@@ -16,10 +16,10 @@ from oracles import algorithm_1
 from strategies import points, seeds
 
 import jointdist as jd
+from jointdist import fitting
 from jointdist.basis import double_orthogonal
 from jointdist.errors import ToleranceWarning
 from jointdist.executor import Executor
-from jointdist.fitting import Problem, objective
 from jointdist.kernels import Delta, Gaussian, Laplace, Matern
 from jointdist.lowrank import pivoted_cholesky
 from jointdist.programs import closed_form, grid_positive
@@ -400,7 +400,33 @@ def test_a_pointwise_positive_model_is_positive_everywhere(
         [Y, Y[rng.integers(0, 20, 300)] + spread * rng.normal(size=(300, 1))]
     )
     assert model.ratio(Z, W, grid=True).min() >= -1e-9
-    assert np.abs(model.coefficients_).max() > 1e-4
+    assert model.solution_.objective < -1e-3
+    free = fitted(kernels, X, Y, **options | {"positivity": "none"})
+    assert free.ratio(Z, W, grid=True).min() < -0.5
+
+
+@given(
+    sample=samples(max_rows=20),
+    kernels=st.tuples(bounded_kernels, bounded_kernels),
+    far=st.sampled_from([0.1, 3.0, 100.0]),
+)
+@pytest.mark.parametrize("marginals", ["free", "exact"])
+def test_no_point_is_beyond_the_bounds_of_the_lemma(marginals, sample, kernels, far):
+    """Lemma `lem:positive` needs bounds at all points; those here are at the worst."""
+    (X, Y), rng = sample, np.random.default_rng(0)
+    model = fitted(kernels, X, Y, marginals=marginals)
+    problem, largest = model._joint.problem, 1.0
+    for k, rows, basis in zip(kernels, sample, (problem.x, problem.y), strict=True):
+        Z = np.concatenate([rows, rows + far * rng.normal(size=rows.shape)])
+        Psi, mean = basis.features(Z), k(rows, rows[basis.pivots]).mean(axis=0)
+        at_pivots = k(Z, rows[basis.pivots]) - (mean if marginals == "exact" else 0)
+        T, lower, upper = fitting._pivot_features(basis, 1.0)
+        off = 1e-12 * basis.map.amplification + 1e-9
+        assert_allclose(at_pivots @ T, Psi, atol=off)
+        assert (lower - off <= at_pivots).all()
+        assert (at_pivots <= upper + off).all()
+        largest *= np.linalg.norm(Psi, axis=1).max()
+    assert largest <= fitting._norm_bound(problem) + 1e-7
 
 
 def fitted_in_time(kernels, X, Y, **options):
@@ -503,7 +529,9 @@ def low_rank_solution(program, small, sample, ridge):
     x, y = double_orthogonal(small, centred=False)
     rows = Sample(*(as_rows(Z, where="", name="") for Z in sample), None)
     marginals = "free" if program == "free" else "total"
-    goal = objective(Problem(x, y, small.moments, rows, marginals, Executor()), ridge)
+    goal = fitting.objective(
+        fitting.Problem(x, y, small.moments, rows, marginals, Executor()), ridge
+    )
     if program != "grid":
         return closed_form(goal).value
     X, Y = sample
