@@ -388,16 +388,16 @@ def test_a_pointwise_positive_model_is_positive_everywhere(
     kernels, marginals, positivity, rng
 ):
     """Lemma `lem:positive`: near the sample, between its points, and far away."""
-    X, Y = dependent(20)
-    X[:, 1] = rng.integers(0, 3, size=20)
+    X, Y = dependent(14)
+    X[:, 1] = rng.integers(0, 3, size=14)
     options = {"regularization": 1e-3, "marginals": marginals, "positivity": positivity}
     model = fitted_in_time(kernels, X, Y, **options)
     spread = 10.0 ** rng.uniform(-2, 2, size=(300, 1))
-    near = X[rng.integers(0, 20, 300)] + spread * rng.normal(size=(300, 2))
+    near = X[rng.integers(0, 14, 300)] + spread * rng.normal(size=(300, 2))
     near[:150, 1] = rng.integers(-1, 5, size=150)
     Z = np.concatenate([X, near, [[1e6, 0.0], [-1e6, 7.0]]])
     W = np.concatenate(
-        [Y, Y[rng.integers(0, 20, 300)] + spread * rng.normal(size=(300, 1))]
+        [Y, Y[rng.integers(0, 14, 300)] + spread * rng.normal(size=(300, 1))]
     )
     assert model.ratio(Z, W, grid=True).min() >= -1e-9
     assert model.solution_.objective < -1e-3
