@@ -12,7 +12,7 @@ import pytest
 from law_oracle import Explicit, dense_ratio, smooth_density
 from numpy.testing import assert_allclose, assert_array_equal
 
-from jointdist import Conditional, JointDistribution, queries, scan
+from jointdist import Conditional, JointDistribution, density, energy, queries, scan
 from jointdist.energy import energy_scores
 from jointdist.errors import SignedLawWarning
 from jointdist.executor import Executor
@@ -560,6 +560,27 @@ def test_scans_that_do_not_fit_are_made_in_parts(case, monkeypatch):
     expected = answers(law)
     monkeypatch.setattr(scan, "_CELLS", 300)
     assert_same_answers(answers(law), expected, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("kind", ["scalar", "inflated"])
+def test_many_atoms_are_smoothed_in_cells(kind, monkeypatch):
+    data = fitted(kind, "exact", "none", weighted=False)
+    law = data.model.given(x=data.x)
+    points = np.linspace(-5, 5, 60)[:, None]
+    expected = law._laws.support.density.at(points)
+    monkeypatch.setattr(density, "_MANY", 100)
+    smooth = density.smoothed(law._atoms)
+    assert smooth.shares.sum() == pytest.approx(1)
+    assert_allclose(smooth.at(points), expected, rtol=2e-3)
+
+
+@pytest.mark.parametrize("kind", ["vector", "mixed"])
+def test_scores_of_many_atoms_are_those_of_some(kind, monkeypatch):
+    data = fitted(kind, "exact", "none", weighted=False)
+    exact = data.model.score(data.x, data.y)
+    monkeypatch.setattr(energy, "_MANY", 400)
+    monkeypatch.setattr(energy, "_POINTS", 7)
+    assert data.model.score(data.x, data.y) == pytest.approx(exact, abs=0.05)
 
 
 @pytest.mark.parametrize("marginals", ["exact", "total", "free"])
