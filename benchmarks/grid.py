@@ -1,19 +1,15 @@
 """Exact positivity on the grid of the sample: time, gap, and what is left of negativity.
 
-Run ``python benchmarks/grid.py``. X and Y are jointly normal, d = 3 + 3, with the
+Run ``make bench``. X and Y are jointly normal, d = 3 + 3, with the
 correlation of a random matrix logarithm (Archakov and Hansen, 2021); Gaussian kernels of
 scale 2. The ratio is to one sweep of all pairs in double precision: the time that a
 single look at the grid takes on the same machine in the same run.
 """
 
 import argparse
-import platform
-from datetime import UTC, datetime
-from time import perf_counter
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
+from measure import console, heading, seconds, table
 from scipy.linalg import expm
 
 from jointdist.basis import double_orthogonal
@@ -25,14 +21,6 @@ from jointdist.reduction import reduce_sample
 SCALE, SEED = 2.0, 0
 HEADS = ("n", "basis", "λ", "m", "time", "× sweep", "sweeps", "gap", "active")
 HEADS += ("negative before", "lowest 1 + h")
-console = Console(width=125)
-
-
-def seconds(f):
-    """Return the time of a call, and its result."""
-    start = perf_counter()
-    result = f()
-    return perf_counter() - start, result
 
 
 def correlation(d: int, rng) -> np.ndarray:
@@ -75,13 +63,8 @@ def main() -> None:
     parser.add_argument("--ridge", type=float, nargs="+", default=[1e-3])
     parser.add_argument("--tol", type=float, default=2e-4, help="of the low-rank factors")
     options = parser.parse_args()
-    console.print(
-        f"{datetime.now(UTC):%Y-%m-%d}, {platform.machine()}, Python "
-        f"{platform.python_version()}, NumPy {np.__version__}"
-    )
-    table = Table(title="Positivity at all n² pairs, gap 1e-5 asked for")
-    for head in HEADS:
-        table.add_column(head, justify="right")
+    heading()
+    rows = table("Positivity at all n² pairs, gap 1e-5 asked for", *HEADS, left=0)
     for n in options.rows:
         for centred in (False, True):
             objective, F_y, F_x = program(n, centred=centred, tol=options.tol)
@@ -89,13 +72,11 @@ def main() -> None:
                 now = objective.at(ridge)
                 free = now.normalised(now.b * now.inverse)
                 grid = Grid(F_y, F_x)
-                sweep = min(
-                    seconds(lambda g=grid, H=free: g.lowest(H))[0] for _ in range(3)
-                )
-                time, found = seconds(lambda o=now, y=F_y, x=F_x: grid_positive(o, y, x))
+                sweep, _ = seconds(lambda g=grid, H=free: g.lowest(H))
+                time, found = seconds(lambda o=now, y=F_y, x=F_x: grid_positive(o, y, x), 1)
                 _, before = density(free, F_y, F_x)
                 lowest, _ = density(found.value, F_y, F_x)
-                table.add_row(
+                rows.add_row(
                     f"{n:,}",
                     "centred" if centred else "raw",
                     f"{ridge:g}",
@@ -108,7 +89,7 @@ def main() -> None:
                     f"{before:.0%}",
                     f"{lowest:.0e}",
                 )
-    console.print(table)
+    console.print(rows)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-console = Console(width=110)
+console = Console(width=125)
 
 
 def seconds(f: Callable[[], object], repeat: int = 3) -> tuple[float, object]:

@@ -435,3 +435,11 @@ def test_wrong_arguments_are_named(message):
     objective = Objective(np.ones((2, 3)), np.ones(2), np.ones(3), 0.1)
     with pytest.raises(ValueError, match=f"^{message}"):
         WRONG[message](objective)
+
+
+def test_bounds_that_are_hardly_any_do_not_overflow():
+    objective = Objective(np.array([[3.0, 3.0]]), np.ones(1), np.ones(2), 0.0)
+    lower = np.array([[-1.0, -1e-310]])
+    solution = tightened(objective, lower, np.ones((1, 2)))
+    assert_allclose(solution.value, [[1.0, 3.0]])
+    assert solution.status.ok

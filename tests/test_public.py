@@ -15,7 +15,7 @@ import pytest
 import jointdist
 from jointdist.datasets import load_flights
 
-MODULES = [name for _, name, _ in pkgutil.iter_modules(jointdist.__path__)]
+MODULES = [name for _, name, _ in pkgutil.walk_packages(jointdist.__path__, "jointdist.")]
 
 
 def test_what_is_exported_is_what_is_listed():
@@ -42,7 +42,7 @@ def test_what_is_not_there_is_named():
 
 @pytest.mark.parametrize("module", MODULES)
 def test_every_module_lists_what_it_offers(module):
-    found = importlib.import_module(f"jointdist.{module}")
+    found = importlib.import_module(module)
     assert sorted(found.__all__) == list(found.__all__)
     for name in found.__all__:
         assert hasattr(found, name)
@@ -59,7 +59,7 @@ def documented(thing):
 
 @pytest.mark.parametrize("module", MODULES)
 def test_documented_parameters_are_those_of_the_signature(module):
-    found = importlib.import_module(f"jointdist.{module}")
+    found = importlib.import_module(module)
     things = [getattr(found, name) for name in found.__all__]
     things = [t for t in things if getattr(t, "__module__", "") == found.__name__]
     classes = [thing for thing in things if inspect.isclass(thing)]

@@ -21,7 +21,7 @@ from threadpoolctl import ThreadpoolController
 from jointdist.errors import is_whole, require
 from jointdist.rows import Rows
 
-__all__ = ["Executor", "Task", "executor_for"]
+__all__ = ["Executor", "Task", "executor_for", "one_blas_thread"]
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -69,7 +69,7 @@ class Executor:
 
     def each(self, work: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
         """Yield the results of ``work`` on the items, in their order."""
-        with _ONE_BLAS_THREAD as allowed:
+        with one_blas_thread as allowed:
             yield from _in_order(work, items, self.workers or allowed)
 
     def reduce(self, combine: Callable[[T, T], T], task: Task[T], *tables: Rows) -> T:
@@ -129,7 +129,7 @@ class _OneBlasThread:
                 self._limit.restore_original_limits()
 
 
-_ONE_BLAS_THREAD = _OneBlasThread()
+one_blas_thread = _OneBlasThread()
 
 
 def _cores(blas: ThreadpoolController) -> int:

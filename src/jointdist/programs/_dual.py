@@ -150,10 +150,12 @@ def threshold(terms: Terms, mu: float) -> float:
     t = np.where(r > 0, terms.lower, terms.upper)
     use = r * t < 0
     r, t, weight = r[use], t[use], terms.weight[use]
-    order = np.argsort(r / t)  # the nu at which each vanishes, largest first
+    with np.errstate(over="ignore"):  # by a bound that is hardly any: never
+        vanish = -r / t
+    order = np.argsort(-vanish)  # the nu at which each vanishes, largest first
     r, t, weight = r[order], t[order], weight[order]
     linear, square = np.cumsum(t * r * weight), np.cumsum(t * t * weight)
-    vanish = np.append(-r / t, 0.0)[1:]
+    vanish = np.append(vanish[order], 0.0)[1:]
     slack = 1 + linear + vanish * square  # at the nu where the next one enters
     below = np.flatnonzero(slack <= 0)
     if len(below) == 0:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jointdist.errors import Words, is_number, is_whole, require
-from jointdist.executor import _ONE_BLAS_THREAD
+from jointdist.executor import one_blas_thread
 from jointdist.programs.objective import Matrix, Objective
 from jointdist.programs.solution import Certificate, Solution, Status
 from jointdist.programs.sweep import Grid, Lowest, Pairs
@@ -93,7 +93,7 @@ def grid_positive(
     require(
         whole, "grid_positive", "random_state", "zero or a positive integer", random_state
     )
-    with _ONE_BLAS_THREAD:  # many threads on a small matrix wait for each other
+    with one_blas_thread:  # many threads on a small matrix wait for each other
         work = _started(objective, grid, start)
         return _search(work, tol, max_iter, np.random.default_rng(random_state))
 

@@ -10,9 +10,9 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
-from threadpoolctl import threadpool_limits
 
 from jointdist.errors import Words, is_number, is_whole, require
+from jointdist.executor import one_blas_thread
 from jointdist.programs._checks import require_start
 from jointdist.programs._splitting import Proximal, first_weight, iterate, lagging, moved
 from jointdist.programs.objective import Matrix, Objective, Vector, closed_form
@@ -82,7 +82,7 @@ def pivot_positive(
     whole = is_whole(max_iter, least=1)
     require(whole, where, "max_iter", "a whole number of at least one", max_iter)
     require_start(where, start, objective)
-    with threadpool_limits(limits=1, user_api="blas"):  # the matrices are small
+    with one_blas_thread:  # the matrices are small
         free = closed_form(objective)
         if _total(free.value, (T_y, T_x), bounds) >= -1:
             zero = np.zeros_like(free.value)

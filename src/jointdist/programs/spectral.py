@@ -14,9 +14,9 @@ pair. It allows more than the rotated form of Lemma `lem:positive`, which is
 import math
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from jointdist.errors import is_number, is_whole, require
+from jointdist.executor import one_blas_thread
 from jointdist.programs._checks import require_start
 from jointdist.programs._splitting import Proximal, first_weight, iterate, lagging, moved
 from jointdist.programs.objective import Matrix, Objective, Vector, closed_form
@@ -78,7 +78,7 @@ def spectral_ball(
     whole = is_whole(max_iter, least=1)
     require(whole, where, "max_iter", "a whole number of at least one", max_iter)
     require_start(where, start, objective)
-    with threadpool_limits(limits=1, user_api="blas"):  # the matrices are small
+    with one_blas_thread:  # the matrices are small
         free = closed_form(objective)
         if _norm(free.value) <= radius:
             return _unbound(free)
