@@ -155,7 +155,7 @@ def test_booleans_and_objects_may_be_numbers():
         ([["a"], ["b", "c"]], r"a table of numbers\. Got .*inhomogeneous"),
         ([], r"a table with at least one row and one column\. Got shape \(0,\)"),
         (pd.DataFrame({"w": pd.Series([], dtype=str)}), r"a table with at least one row"),
-        (["a", "b"], r"numeric\. Got values of type <U1"),
+        (["a", "b"], r"a table of n rows and d columns\. Got a vector of words\. Reshape"),
     ],
 )
 def test_tables_that_cannot_be_coded_are_refused(data, message):
@@ -296,3 +296,15 @@ def test_columns_in_another_order_are_refused(frame):
         ValueError, match=r"`y` must be of columns \['size', 'sort'\]\. Got \['so"
     ):
         both.given(y=frame[["sort", "size"]])
+
+
+def test_categories_of_a_data_frame_are_words_also_if_they_are_numbers():
+    frame = pd.DataFrame({"c": pd.Categorical([3, 1, 3])})
+    coding, rows = learn_coding(frame, where="fit", name="X")
+    assert coding.categories == (("1", "3"),)
+    assert_array_equal(rows.read(0, 3)[:, 0], [1, 0, 1])
+
+
+def test_an_index_of_words_is_a_column():
+    coding, _ = learn_coding(pd.Index(["b", "a"]), where="fit", name="Y", vector=True)
+    assert coding.categories == (("a", "b"),)

@@ -455,7 +455,7 @@ def test_frames_have_a_row_a_law(numeric):
     if numeric.atoms.ndim == 2:
         d = numeric.atoms.shape[1]
         told = {
-            f"y{i}_{name}": values[:, i] for i in range(d) for name, values in told.items()
+            f"{i}_{name}": values[:, i] for i in range(d) for name, values in told.items()
         }
     assert list(frame.columns) == list(told)
     for name, values in told.items():
@@ -749,3 +749,23 @@ def test_nothing_has_the_size_of_conditions_times_atoms(kind):
     finally:
         tracemalloc.stop()
     assert max(peaks.values()) < 100, peaks  # megabytes, where weights are 320
+
+
+def test_a_constant_column_has_no_density(rng):
+    x = rng.normal(size=(200, 1))
+    law = JointDistribution(random_state=0).fit(x, np.c_[x, np.ones(200)]).given(x=x[:3])
+    with pytest.raises(
+        ValueError, match=r"^Conditional\.pdf: `y` must be of a variable with"
+    ):
+        law.pdf([0.0, 1.0])
+    assert (law.mode()[:, 1] == 1).all()
+
+
+def test_densities_far_out_are_those_of_the_nearest_gaussian():
+    """Also where other points of a block are nearer to other atoms."""
+    atoms = np.r_[np.linspace(-1, 1, 90), 60.0]
+    kde = density.Smoothed(atoms[:, None], np.full(91, 1 / 91), np.array([0.5]))
+    points = np.array([-7.0, -6.4, 30.0, 52.0, 66.0])
+    away = (points[:, None] - atoms) / 0.5
+    truth = np.exp(-0.5 * away**2).mean(axis=1) / np.sqrt(2 * np.pi) / 0.5
+    assert_allclose(kde.at(points[:, None]), truth, rtol=1e-9)

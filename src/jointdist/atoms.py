@@ -6,7 +6,7 @@ needed of the atoms are therefore sums :math:`\sum_j \omega_j f(y_j) (1, \Psi(y_
 pass over them answers :math:`E f(Y)` for any number of laws.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from operator import add
@@ -187,8 +187,8 @@ class Atoms:
 
     @property
     def discrete(self) -> bool:
-        """Whether the atoms have words, or take few values many times: no density."""
-        return self.few or not self.coding.numeric
+        """Whether there is no density: words, few values taken often, a constant column."""
+        return not self.coding.numeric or self.few or self._has_constant
 
     @cached_property
     def few(self) -> bool:
@@ -197,13 +197,30 @@ class Atoms:
         if self.coding.numeric:
             limit = max(min(_FEW, self.n // _REPEATED), 1)
         seen: set[tuple[float, ...]] = set()
-        for start in range(0, self.n, self.executor.block_rows):
-            stop = min(start + self.executor.block_rows, self.n)
-            block = np.unique(to_numpy(self.rows.read(start, stop)), axis=0)
-            seen.update(map(tuple, block))
+        for block in self._blocks():
+            seen.update(map(tuple, np.unique(block, axis=0)))
             if len(seen) > limit:
                 return False
         return True
+
+    @cached_property
+    def _has_constant(self) -> bool:
+        ends = [(block.min(axis=0), block.max(axis=0)) for block in self._blocks()]
+        low, high = (
+            np.min([a for a, _ in ends], axis=0),
+            np.max([b for _, b in ends], axis=0),
+        )
+        return bool((low == high).any())
+
+    def _blocks(self) -> Iterator[Vector]:
+        """Yield the atoms that have weight, some at a time."""
+        step = self.executor.block_rows
+        for start in range(0, self.n, step):
+            stop = min(start + step, self.n)
+            block = to_numpy(self.rows.read(start, stop))
+            counted = block[self.shares[start:stop] > 0]
+            if len(counted):
+                yield counted
 
     @cached_property
     def distinct(self) -> Distinct:

@@ -13,6 +13,7 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
+from jointdist._array import is_array
 from jointdist.errors import Words, require
 from jointdist.rows import Rows, as_rows
 
@@ -142,6 +143,11 @@ def learn_coding(
     """
     columns = _columns(data, vector=vector)
     if columns is None:
+        got = Words(
+            "a vector of words. Reshape your data to (n, 1) if it is a single column"
+        )
+        rule = "a table of n rows and d columns"
+        require(vector or _columns(data, vector=True) is None, where, name, rule, got)
         rows = as_rows(data, where=where, name=name, vector=vector)
         return Coding((None,) * rows.d, _names(data)), rows
     rule = "a table with at least one row and one column"
@@ -159,12 +165,21 @@ def _columns(data: Any, *, vector: bool) -> list[list[Any]] | None:
     """Return the columns of a table that has words in it; None if it has only numbers."""
     frame = _frame(data)
     if isinstance(frame, nw.Series) and frame.dtype in _WORDS and vector:
-        return [frame.to_list()]
+        return [_values(frame)]
     if isinstance(frame, nw.DataFrame) and any(t in _WORDS for t in frame.schema.values()):
-        return [frame[column].to_list() for column in frame.columns]
+        return [_values(frame[column]) for column in frame.columns]
+    if not is_array(data) and getattr(data, "ndim", 2) == 1 and frame is None:
+        data = np.asarray(data)  # such as an index of pandas
     if frame is None and isinstance(data, np.ndarray | list | tuple):
         return _columns_of_objects(data, vector=vector)
     return None
+
+
+def _values(column: nw.Series[Any]) -> list[Any]:
+    """Return the values of a column; what the data frame calls categories are words."""
+    if column.dtype in {nw.Categorical, nw.Enum}:
+        column = column.cast(nw.String)
+    return column.to_list()
 
 
 def _columns_of_objects(data: Any, *, vector: bool) -> list[list[Any]] | None:

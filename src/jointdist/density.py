@@ -16,7 +16,8 @@ __all__ = ["Smoothed", "smoothed"]
 _MANY = 8192  # atoms of which each gets its own Gaussian
 _CELLS = 50  # in the width of a Gaussian, where atoms are put together
 _BLOCK = 256  # points at a time
-_WIDTHS = 10.0  # beyond which a Gaussian does not matter beside a nearer one
+_WIDTHS = 10.0  # beyond which a Gaussian is at most exp(-50)
+_FAR = 1e-11  # and does not matter beside this
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,7 +45,7 @@ class Smoothed:
         for start in range(0, len(points), _BLOCK):
             own = order[start : start + _BLOCK]
             found[own] = self._sums(points[own], _near(self, points[own[[0, -1]], 0]))
-        far = np.flatnonzero(found == 0)
+        far = np.flatnonzero(found < _FAR)
         for start in range(0, len(far), _BLOCK):
             own = far[start : start + _BLOCK]
             found[own] = self._sums(points[own], slice(None))

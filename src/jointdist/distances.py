@@ -6,9 +6,10 @@ from operator import add
 
 import numpy as np
 
-from jointdist._array import Array, array_namespace, zero_below
+from jointdist._array import Array, array_namespace, is_array, zero_below
+from jointdist.errors import Words, require
 
-__all__ = ["squared_distances", "sum_over_columns"]
+__all__ = ["require_tables", "squared_distances", "sum_over_columns"]
 
 
 def squared_distances(
@@ -42,3 +43,13 @@ def sum_over_columns(X: Array, Z: Array, f: Callable[[Array, Array], Array]) -> 
     """Return the matrix of ``sum_c f(x_ic, z_jc)``."""
     columns = range(X.shape[1])
     return reduce(add, (f(X[:, c][:, None], Z[:, c][None, :]) for c in columns))
+
+
+def require_tables(where: str, X: Array, Z: Array) -> None:
+    """Raise unless both are two-dimensional arrays with the same number of columns."""
+    for name, table in (("X", X), ("Z", Z)):
+        good = is_array(table) and len(table.shape) == 2
+        got = Words(f"shape {table.shape}") if is_array(table) else type(table)
+        require(good, where, name, "a two-dimensional array", got)
+    rule = f"a table of {X.shape[1]} columns, like `X`"
+    require(X.shape[1] == Z.shape[1], where, "Z", rule, Z.shape[1])

@@ -18,7 +18,7 @@ from jointdist.ordered import Ordered
 __all__ = ["energy_scores"]
 
 _MANY = 4096  # atoms of several columns that are compared with each other
-_LAWS = 8192  # that are worked on at a time
+_CELLS = 1 << 23  # of laws by features that are worked on at a time
 _POINTS = 256  # whose distances to all atoms are formed at a time
 
 
@@ -59,9 +59,9 @@ def energy_scores(laws: Laws, points: Vector) -> tuple[Vector, Vector]:
     total, spread, to_points = known
 
     def score(t: Vector, _mass: Vector, own: slice) -> Vector:
-        found = np.empty((len(t), 2))
-        for start in range(0, len(t), _LAWS):
-            part = slice(start, min(start + _LAWS, len(t)))
+        found, step = np.empty((len(t), 2)), _CELLS // len(total)
+        for start in range(0, len(t), step):
+            part = slice(start, min(start + step, len(t)))
             near = to_points(points[own][part])
             w = np.insert(t[part], 0, 1.0, axis=1)
             w /= (w @ total)[:, None]

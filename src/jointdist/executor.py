@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
-from itertools import islice
+from itertools import chain, islice
 from typing import TypeAlias, TypeVar
 
 from threadpoolctl import ThreadpoolController
@@ -89,6 +89,11 @@ def executor_for(rows: Rows, executor: Executor | None = None) -> Executor:
 def _in_order(work: Callable[[S], T], items: Iterable[S], workers: int) -> Iterator[T]:
     """Yield ``work(item)`` in order, a few of them at work ahead of the caller."""
     waiting, ahead = iter(items), deque[Future[T]]()
+    first = list(islice(waiting, 2))
+    if len(first) < 2 or workers == 1:  # no pool for what no other thread can help with
+        yield from map(work, chain(first, waiting))
+        return
+    waiting = chain(first, waiting)
     with ThreadPoolExecutor(workers) as pool:
         try:
             ahead.extend(pool.submit(work, item) for item in islice(waiting, 2 * workers))

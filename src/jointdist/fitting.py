@@ -5,7 +5,7 @@ decided here, and nowhere else.
 """
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from jointdist._array import to_numpy
 from jointdist.atoms import Vector, host_features
 from jointdist.basis import Basis
 from jointdist.bounded import upper_bound
-from jointdist.errors import Words, require
+from jointdist.errors import Words, is_number, is_whole, require
 from jointdist.executor import Executor
 from jointdist.moments import Moments
 from jointdist.programs import (
@@ -29,12 +29,41 @@ from jointdist.programs import (
 )
 from jointdist.sample import Sample
 
-__all__ = ["Marginals", "Positivity", "Problem", "objective", "solve"]
+__all__ = [
+    "Marginals",
+    "Positivity",
+    "Problem",
+    "objective",
+    "require_arguments",
+    "solve",
+]
 
 Marginals: TypeAlias = Literal["free", "total", "exact"]
 Positivity: TypeAlias = Literal[
     "none", "tightened", "pointwise", "rotated", "pivot", "grid"
 ]
+
+
+def require_arguments(
+    regularization: object,
+    tol: object,
+    marginals: object,
+    positivity: object,
+    grid_rows: object,
+) -> None:
+    """Raise unless these arguments of the estimator obey their rules."""
+
+    def must(ok: object, name: str, rule: str, value: object) -> None:
+        require(ok, "JointDistribution", name, rule, value)
+
+    ridge = regularization == "auto" or is_number(regularization, least=0)
+    must(ridge, "regularization", 'a number of at least 0, or "auto"', regularization)
+    must(is_number(tol, least=0, below=1), "tol", "a number from 0 to below 1", tol)
+    known = get_args(Marginals), get_args(Positivity)
+    must(marginals in known[0], "marginals", f"one of {known[0]}", marginals)
+    must(positivity in known[1], "positivity", f"one of {known[1]}", positivity)
+    whole = is_whole(grid_rows, least=1)
+    must(whole, "grid_rows", "an integer of at least 1", grid_rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,7 +6,7 @@ and ``on``, so that numeric and categorical columns mix in one kernel:
 
 >>> from jointdist.kernels import Delta, Gaussian
 >>> Gaussian(2.0).on(0, 1) * Delta().on(2)
-Product(Gaussian(scale=2.0).on(0, 1), Delta().on(2))
+Product(Gaussian(scale=2.0).on(0, 1), Delta(similarity=0.0).on(2))
 """
 
 import math
@@ -18,8 +18,8 @@ from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from jointdist._array import Array, array_namespace, device, exp, is_array
-from jointdist.distances import squared_distances, sum_over_columns
+from jointdist._array import Array, array_namespace, device, exp
+from jointdist.distances import require_tables, squared_distances, sum_over_columns
 from jointdist.errors import Words, is_number, is_whole, require
 
 __all__ = [
@@ -263,7 +263,7 @@ class Delta(_Stationary):
 
     def __call__(self, X: Array, Z: Array) -> Array:
         """Return the kernel matrix."""
-        _require_tables("Delta", X, Z)
+        require_tables("Delta", X, Z)
         xp = array_namespace(X, Z)
         differing = sum_over_columns(X, Z, lambda x, z: xp.astype(x != z, X.dtype))
         equal = xp.astype(differing == 0, X.dtype)
@@ -387,7 +387,7 @@ def _checked_kernels(where: str, kernels: tuple[Any, ...]) -> tuple[Kernel, ...]
 
 def _scaled(where: str, scale: Scale, X: Array, Z: Array) -> tuple[Array, Array]:
     """Divide the columns of both arrays by their scales."""
-    _require_tables(where, X, Z)
+    require_tables(where, X, Z)
     if isinstance(scale, float):
         return X / scale, Z / scale
     rule = f"one number, or one per column of the data ({X.shape[1]})"
@@ -395,13 +395,3 @@ def _scaled(where: str, scale: Scale, X: Array, Z: Array) -> tuple[Array, Array]
     xp = array_namespace(X, Z)
     row = xp.asarray(scale, dtype=X.dtype, device=device(X))
     return X / row, Z / row
-
-
-def _require_tables(where: str, X: Array, Z: Array) -> None:
-    """Raise unless both are two-dimensional arrays with the same number of columns."""
-    for name, table in (("X", X), ("Z", Z)):
-        good = is_array(table) and len(table.shape) == 2
-        got = Words(f"shape {table.shape}") if is_array(table) else type(table)
-        require(good, where, name, "a two-dimensional array", got)
-    rule = f"a table of {X.shape[1]} columns, like `X`"
-    require(X.shape[1] == Z.shape[1], where, "Z", rule, Z.shape[1])

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from jointdist import scan
 from jointdist.atoms import Vector
-from jointdist.errors import SignedLawWarning, Words, is_whole, require
+from jointdist.errors import SignedLawWarning, Words, is_number, is_whole, require
 from jointdist.frames import to_frame
-from jointdist.laws import Laws, blank
+from jointdist.laws import Laws, blank, numbers_of
 from jointdist.plots import axes, bars, curves
 from jointdist.search import Seed, generator
 
@@ -108,7 +108,7 @@ class Conditional:
         shape: list[tuple[int, ...]] = []
 
         def values(z: Vector) -> Vector:
-            found = _numbers_of("expect", "f", f, self._atoms.decoded(z))
+            found = numbers_of("expect", "f", f, self._atoms.decoded(z))
             shape.append(found.shape[1:])
             return found.reshape(len(found), -1)
 
@@ -125,7 +125,7 @@ class Conditional:
         """
 
         def happens(z: Vector) -> Vector:
-            found = _numbers_of("prob", "event", event, self._atoms.decoded(z), bool)
+            found = numbers_of("prob", "event", event, self._atoms.decoded(z), bool)
             return found[:, None]
 
         return self._laws.expected(self._atoms.expectations(happens))[:, 0]
@@ -218,7 +218,7 @@ class Conditional:
         level : float, default=0.9
             The probability inside; half of the rest is on either side.
         """
-        ok = np.ndim(level) == 0 and 0 < float(level) < 1
+        ok = is_number(level, least=0, below=1) and level > 0
         require(ok, "Conditional.interval", "level", "a number between 0 and 1", level)
         return self._quantile("interval", [(1 - level) / 2, (1 + level) / 2])
 
@@ -337,7 +337,7 @@ class Conditional:
         if self._atoms.width == 1:
             return to_frame(told)
         coding = self._atoms.coding
-        names = coding.names or tuple(f"y{i}" for i in range(coding.width))
+        names = coding.names or tuple(map(str, range(coding.width)))
         return to_frame(
             {
                 f"{name}_{what}": np.ascontiguousarray(values[:, i])
@@ -360,11 +360,11 @@ class Conditional:
 
     def _quantile(self, method: str, levels: ArrayLike) -> Vector:
         self._require_numbers(method)
-        p = np.asarray(levels, dtype=np.float64)
-        name = "level" if method == "interval" else "levels"
-        ok = p.ndim <= 1 and p.size and bool(np.all((p > 0) & (p < 1)))
         rule = "a number or a vector of numbers between 0 and 1, both excluded"
-        require(ok, f"Conditional.{method}", name, rule, levels)
+        p = np.asarray(levels)
+        real = p.ndim <= 1 and p.size and p.dtype.kind in "iuf"
+        ok = real and bool(np.all((p > 0) & (p < 1)))
+        require(ok, f"Conditional.{method}", "levels", rule, levels)
         found = self._shaped(self._laws.quantile(np.atleast_1d(p)))
         return found[:, 0] if p.ndim == 0 else found
 
@@ -395,23 +395,3 @@ class Conditional:
         words = [coding.label(i) for i, known in enumerate(coding.categories) if known]
         got = Words(f"words in column {', '.join(words)}; ask `prob`, `mode` or `weights`")
         require(coding.numeric, f"Conditional.{method}", "the law", "of numbers", got)
-
-
-def _numbers_of(
-    method: str,
-    name: str,
-    f: Callable[[Any], ArrayLike],
-    atoms: NDArray[Any],
-    kind: type = float,
-) -> Vector:
-    """Return what a function of users gives for a block of atoms."""
-    where, n = f"Conditional.{method}", len(atoms)
-    require(callable(f), where, name, "a function of the atoms", f)
-    found = np.asarray(f(atoms))
-    kinds, words = ("b", "True or False") if kind is bool else ("biuf", "numbers")
-    got = Words(f"values of type {found.dtype}")
-    require(found.dtype.kind in kinds, where, name, f"a function to {words}", got)
-    shape = (n,) if kind is bool else (n, *found.shape[1:])
-    rule = f"a function of {n} atoms to {n} values"
-    require(found.shape == shape, where, name, rule, Words(f"shape {found.shape}"))
-    return found.astype(np.float64)

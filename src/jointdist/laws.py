@@ -11,18 +11,18 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from jointdist import scan
 from jointdist._array import Array, to_numpy
 from jointdist.atoms import Atoms, Vector
 from jointdist.density import Smoothed, smoothed
-from jointdist.errors import SignedLawWarning
+from jointdist.errors import SignedLawWarning, Words, require
 from jointdist.ordered import Ordered, order_by
 from jointdist.quantiles import quantiles
 from jointdist.queries import Fixed, Queries
 
-__all__ = ["Laws", "Support", "blank"]
+__all__ = ["Laws", "Support", "blank", "numbers_of"]
 
 
 class Support:
@@ -107,17 +107,21 @@ class Laws:
                 'positive; what they are asked is NaN. Fit with `marginals="exact"`.'
             )
             warnings.warn(msg, SignedLawWarning, stacklevel=4)
-        return np.concatenate(results)
+        return results[0] if len(results) == 1 else np.concatenate(results)
 
     def expected(self, F: Vector) -> Vector:
         """Return the expectations of functions given by their sums, ``(q, k)``."""
         return self.each(lambda t, mass, _: (t @ F[1:] + F[0]) / mass[:, None])
 
-    def expected_in_pairs(self, F: Vector) -> Vector:
-        """Return the expectation under law i of function i, ``(q,)``; F is transposed."""
+    def expected_in_pairs(self, sums: Callable[[slice], Vector]) -> Vector:
+        """Return the expectation under law i of function i, ``(q,)``.
+
+        The sums of the functions of some laws are asked for as rows.
+        """
 
         def pairs(t: Vector, mass: Vector, own: slice) -> Vector:
-            found: Vector = (F[own, 0] + np.einsum("qm,qm->q", t, F[own, 1:])) / mass
+            F = sums(own)
+            found: Vector = (F[:, 0] + np.einsum("qm,qm->q", t, F[:, 1:])) / mass
             return found
 
         return self.each(pairs)
@@ -151,8 +155,13 @@ class Laws:
     def cdf(self, points: Vector, *, paired: bool) -> Vector:
         """Return cdfs at points ``(k, d)``: law i at point i, or all laws at all points."""
         if self.atoms.width == 1:
-            sums, _ = self.support.ordered(0).prefix(points[:, 0])
-            return self.expected_in_pairs(sums) if paired else self.expected(sums.T)
+
+            def sums(own: slice) -> Vector:
+                return self.support.ordered(0).prefix(points[own, 0])[0]
+
+            if paired:
+                return self.expected_in_pairs(sums)
+            return self.expected(sums(slice(None)).T)
 
         def below(z: Vector, at: Vector) -> Vector:
             found = np.ones((len(z), len(at)))
@@ -177,9 +186,13 @@ class Laws:
 
     def ratio(self, points: Vector, *, paired: bool) -> Vector:
         """Return weights relative to those of the atoms, at points, paired or all."""
-        psi = self.atoms.features(points)
-        F = np.insert(psi, 0, 1.0, axis=1)
-        return self.expected_in_pairs(F) if paired else self.expected(F.T)
+
+        def sums(own: slice) -> Vector:
+            return np.insert(self.atoms.features(points[own]), 0, 1.0, axis=1)
+
+        return (
+            self.expected_in_pairs(sums) if paired else self.expected(sums(slice(None)).T)
+        )
 
     def effective_size(self) -> Vector:
         """Return one over the sum of squared weights."""
@@ -212,3 +225,35 @@ class Laws:
 def blank(points: Vector, bad: NDArray[np.bool_]) -> Vector:
     """Return points, NaN where there is none."""
     return np.where(bad[..., None], np.nan, points) if bad.any() else points
+
+
+def numbers_of(
+    method: str,
+    name: str,
+    f: Callable[[Any], ArrayLike],
+    atoms: NDArray[Any],
+    kind: type = float,
+) -> Vector:
+    """Return what a function of users gives for a block of atoms, checked.
+
+    Parameters
+    ----------
+    method, name : str
+        The method and its argument, for messages.
+    f : callable
+        The function.
+    atoms : array of shape (b,) or (b, d)
+        The atoms.
+    kind : {float, bool}, default=float
+        What the function must give.
+    """
+    where, n = f"Conditional.{method}", len(atoms)
+    require(callable(f), where, name, "a function of the atoms", f)
+    found = np.asarray(f(atoms))
+    kinds, words = ("b", "True or False") if kind is bool else ("biuf", "numbers")
+    got = Words(f"values of type {found.dtype}")
+    require(found.dtype.kind in kinds, where, name, f"a function to {words}", got)
+    shape = (n,) if kind is bool else (n, *found.shape[1:])
+    rule = f"a function of {n} atoms to {n} values"
+    require(found.shape == shape, where, name, rule, Words(f"shape {found.shape}"))
+    return found.astype(np.float64)

@@ -1,8 +1,7 @@
 """The estimator: adaptive joint distribution learning (paper, sections 2 to 4)."""
 
 import warnings
-from dataclasses import replace
-from typing import Any, Self, get_args
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -11,20 +10,26 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from jointdist._array import to_numpy
 from jointdist.atoms import Vector
 from jointdist.basis import double_orthogonal
-from jointdist.coding import Coding, learn_coding
+from jointdist.coding import learn_coding
 from jointdist.dependence import Dependence, dependence
 from jointdist.energy import energy_scores
-from jointdist.errors import ToleranceWarning, Words, is_number, is_whole, require
+from jointdist.errors import ToleranceWarning, Words, is_whole, require
 from jointdist.executor import Executor, executor_for
-from jointdist.fitting import Marginals, Positivity, Problem, solve
+from jointdist.fitting import (
+    Marginals,
+    Positivity,
+    Problem,
+    require_arguments,
+    solve,
+)
 from jointdist.joint import Joint
 from jointdist.kernels import Kernel
 from jointdist.law import Conditional
-from jointdist.moments import Moments, moments
+from jointdist.moments import moments
 from jointdist.reduction import Reduction, reduce_sample
 from jointdist.rows import Rows, as_weights
 from jointdist.sample import Sample
-from jointdist.scales import default_kernel
+from jointdist.scales import chosen_kernel
 from jointdist.search import Pivoting, Seed, generator
 from jointdist.target import y_for_Y
 
@@ -117,6 +122,8 @@ class JointDistribution(RegressorMixin, BaseEstimator):
     (array([1.]), (1, 2))
     """
 
+    n_features_in_: int
+
     def __init__(
         self,
         kernel_x: Kernel | str = "auto",
@@ -162,18 +169,21 @@ class JointDistribution(RegressorMixin, BaseEstimator):
         JointDistribution
             The model itself.
         """
-        self._check_arguments()
+        require_arguments(
+            self.regularization, self.tol, self.marginals, self.positivity, self.grid_rows
+        )
         x = learn_coding(X, where=_NAME, name="X")
         validate_data(self, X, reset=True, skip_check_array=True)
         got = Words("None: fit requires y to be passed, but the target y is None")
         require(Y is not None, _NAME, "Y", "given", got)
         y = learn_coding(Y, where=_NAME, name="Y", vector=True)
         self._codings = x[0], y[0]
-        sample = _paired(x[1], y[1], sample_weight)
+        sample = Sample.paired(x[1], y[1], sample_weight)
         rng = generator(_NAME, self.random_state)
         self._seed = int(rng.integers(2**32))
-        self.kernel_x_ = self._kernel("kernel_x", *x, sample, rng)
-        self.kernel_y_ = self._kernel("kernel_y", *y, sample, rng)
+        weights = sample.weights
+        self.kernel_x_ = chosen_kernel("x", self.kernel_x, *x, weights=weights, rng=rng)
+        self.kernel_y_ = chosen_kernel("y", self.kernel_y, *y, weights=weights, rng=rng)
         small = sample.n <= _EXACT and self.max_rank is None
         reduction = reduce_sample(
             self.kernel_x_,
@@ -183,7 +193,7 @@ class JointDistribution(RegressorMixin, BaseEstimator):
             tol=0.0 if small else self.tol,
             max_rank=self.max_rank,
             pivoting=self.pivoting,
-            sample_weight=sample.weights,
+            sample_weight=weights,
             random_state=rng,
             executor=self.executor,
         )
@@ -253,7 +263,9 @@ class JointDistribution(RegressorMixin, BaseEstimator):
         return law.mean() if self._joint.coding_y.numeric else law.mode()
 
     @y_for_Y
-    def score(self, X: object, Y: object, sample_weight: object = None) -> float:
+    def score(  # pyrefly: ignore[bad-override]  # Y, not y
+        self, X: object, Y: object, sample_weight: object = None
+    ) -> float:
         """Return the skill of the laws: one minus their CRPS over that of the marginal law.
 
         One is perfect, zero no better than the sample of Y. For several columns or words
@@ -269,7 +281,7 @@ class JointDistribution(RegressorMixin, BaseEstimator):
             Weights of the rows.
         """
         check_is_fitted(self)
-        x, y = self._read_pair("score", X, Y, paired=True)
+        x, y = self._read_pair("score", X, Y)
         weights = as_weights(sample_weight, x)
         scores = energy_scores(self._joint.of_y(x), to_numpy(y.read(0, y.n)))
         own, marginal = (float(np.average(score, weights=weights)) for score in scores)
@@ -317,9 +329,8 @@ class JointDistribution(RegressorMixin, BaseEstimator):
             )
             warnings.warn(msg, ToleranceWarning, stacklevel=3)
             return self.fit(X, Y, sample_weight)
-        new = self._read_sample("partial_fit", X, Y, sample_weight)
-        sums = self.moments_ + self._moments(new)
-        return self._changed(sums, self._joint.problem.sample.joined(new))
+        new = Sample.paired(*self._read_pair("partial_fit", X, Y), sample_weight)
+        return self._changed(1, new, self._joint.problem.sample.joined(new))
 
     @y_for_Y
     def forget(self, X: object, Y: object, sample_weight: object = None) -> Self:
@@ -333,9 +344,8 @@ class JointDistribution(RegressorMixin, BaseEstimator):
             Rows that the model was fitted to, with their weights.
         """
         check_is_fitted(self)
-        old = self._read_sample("forget", X, Y, sample_weight)
-        rest = self._joint.problem.sample.without(old)
-        return self._changed(self.moments_ - self._moments(old), rest)
+        old = Sample.paired(*self._read_pair("forget", X, Y), sample_weight)
+        return self._changed(-1, old, self._joint.problem.sample.without(old))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # pyrefly: ignore[missing-attribute]
@@ -371,57 +381,21 @@ class JointDistribution(RegressorMixin, BaseEstimator):
         self._joint = Joint(problem, *self._codings, found.value)
         return self
 
-    def _changed(self, sums: Moments, sample: Sample) -> Self:
-        """Solve again after rows have come or gone."""
+    def _changed(self, sign: int, part: Sample, sample: Sample) -> Self:
+        """Solve again after a part of the rows has come or gone."""
+        maps, weights = (self.basis_x_.map, self.basis_y_.map), part.weights
+        sums = moments(*maps, part.x, part.y, sample_weight=weights, executor=self.executor)
         old = self._reduction
-        x = replace(old.x, trace=sums.trace_x, error=sums.error_x, rows=sample.x)
-        y = replace(old.y, trace=sums.trace_y, error=sums.error_y, rows=sample.y)
-        for name, now, then in (("X", x, old.x), ("Y", y, old.y)):
+        sums = self.moments_ + sums if sign > 0 else self.moments_ - sums
+        new = old.changed(sums, sample.x, sample.y)
+        for name, now, then in (("X", new.x, old.x), ("Y", new.y, old.y)):
             if now.relative_error > 2 * max(then.relative_error, self.tol):
                 msg = (
                     f"{_NAME}: the landmarks miss {now.relative_error:.2g} of the kernel "
                     f"matrix of {name}, where `tol` is {self.tol:g}. Fit to all rows anew."
                 )
                 warnings.warn(msg, ToleranceWarning, stacklevel=4)
-        return self._solve(Reduction(x, y, sums), sample)
-
-    def _moments(self, sample: Sample) -> Moments:
-        return moments(
-            self.basis_x_.map,
-            self.basis_y_.map,
-            sample.x,
-            sample.y,
-            sample_weight=sample.weights,
-            executor=self.executor,
-        )
-
-    def _kernel(
-        self,
-        name: str,
-        coding: Coding,
-        rows: Rows,
-        sample: Sample,
-        rng: np.random.Generator,
-    ) -> Kernel:
-        kernel: Kernel | str = getattr(self, name)
-        if isinstance(kernel, str):
-            require(kernel == "auto", _NAME, name, 'a kernel or "auto"', kernel)
-            return default_kernel(coding, rows, sample.weights, rng)
-        require(isinstance(kernel, Kernel), _NAME, name, 'a kernel or "auto"', kernel)
-        return kernel
-
-    def _check_arguments(self) -> None:
-        ridge = self.regularization
-        good = is_number(ridge, least=0) if not isinstance(ridge, str) else ridge == "auto"
-        rule = 'a number of at least 0, or "auto"'
-        require(good, _NAME, "regularization", rule, ridge)
-        for name, kinds in (("marginals", Marginals), ("positivity", Positivity)):
-            allowed, value = get_args(kinds), getattr(self, name)
-            require(value in allowed, _NAME, name, f"one of {allowed}", value)
-        share = is_number(self.tol, least=0, below=1)
-        require(share, _NAME, "tol", "a number from 0 to below 1", self.tol)
-        rule = "an integer of at least 1"
-        require(is_whole(self.grid_rows, least=1), _NAME, "grid_rows", rule, self.grid_rows)
+        return self._solve(new, sample)
 
     def _read_x(self, method: str, name: str, X: object) -> Rows:
         flat = isinstance(X, list | tuple) and X and np.isscalar(X[0])
@@ -431,7 +405,7 @@ class JointDistribution(RegressorMixin, BaseEstimator):
         return self._codings[0].encode(X, where=where, name=name, vector=vector)
 
     def _read_pair(
-        self, method: str, X: object, Y: object, *, paired: bool
+        self, method: str, X: object, Y: object, *, paired: bool = True
     ) -> tuple[Rows, Rows]:
         where = f"{_NAME}.{method}"
         x = self._read_x(method, "X", X)
@@ -439,15 +413,3 @@ class JointDistribution(RegressorMixin, BaseEstimator):
         rule = f"as long as `X` ({x.n} rows)"
         require(not paired or x.n == y.n, where, "Y", rule, Words(f"{y.n} rows"))
         return x, y
-
-    def _read_sample(
-        self, method: str, X: object, Y: object, sample_weight: object
-    ) -> Sample:
-        x, y = self._read_pair(method, X, Y, paired=True)
-        return _paired(x, y, sample_weight)
-
-
-def _paired(x: Rows, y: Rows, sample_weight: object) -> Sample:
-    rule = f"as long as `X` ({x.n} rows)"
-    require(x.n == y.n, x.where, "Y", rule, Words(f"{y.n} rows"))
-    return Sample(x, y, as_weights(sample_weight, x))

@@ -15,7 +15,7 @@ from jointdist.ordered import Index, Ordered, groups
 __all__ = ["quantiles"]
 
 _ROUNDING = 1e-12  # of a cdf
-_LAWS = 2048  # that are worked on at a time
+_CELLS = 1 << 18  # of laws by blocks that are worked on at a time: they stay in cache
 _FEW_LEVELS = 8
 
 
@@ -25,7 +25,6 @@ class _Sought(NamedTuple):
     laws: Index
     level: Vector
     block: Index
-    before: Vector  # the cdf before the block
 
 
 def quantiles(ordered: Ordered, t: Vector, mass: Vector, levels: Vector) -> Vector:
@@ -53,56 +52,51 @@ def quantiles(ordered: Ordered, t: Vector, mass: Vector, levels: Vector) -> Vect
     found = np.zeros(levels.size, dtype=np.intp)
     places = np.arange(levels.size)
     laws, level = places // max(levels.shape[1], 1), reach.ravel()
-    block, before = _first_blocks(ordered, t, mass, reach)
+    block = _first_blocks(ordered, t, mass, reach)
     while len(places):
-        atom = _inside(ordered, t, mass, _Sought(laws, level, block, before))
+        atom = _inside(ordered, t, mass, _Sought(laws, level, block))
         found[places[atom >= 0]] = atom[atom >= 0]
         rest = atom < 0
         places, laws, level, after = places[rest], laws[rest], level[rest], block[rest]
-        block, before = _next_blocks(ordered, t[laws], mass[laws], level, after)
+        block = _next_blocks(ordered, t[laws], mass[laws], level, after)
     return ordered.values[found].reshape(levels.shape)
 
 
-def _at_edges(ordered: Ordered, t: Vector, mass: Vector) -> tuple[Vector, Vector]:
-    """Return cdfs before each block, and bounds of them inside each block."""
+def _bounds(ordered: Ordered, t: Vector, mass: Vector) -> Vector:
+    """Return upper bounds of cdfs inside each block, from their values at its ends."""
     F = (t @ ordered.table[:, 1:].T + ordered.table[:, 0]) / mass[:, None]
     F[:, -1] = np.inf  # the last atom reaches every level, but for rounding
     top = np.maximum(F[:, :-1], F[:, 1:])
     top += np.multiply.outer(np.sqrt((t * t).sum(axis=1)) / mass, ordered.slack)
-    return F, top
+    return top
 
 
-def _first_blocks(
-    ordered: Ordered, t: Vector, mass: Vector, reach: Vector
-) -> tuple[Index, Vector]:
-    """Return the first block in which each level may be reached, and the cdf before."""
+def _first_blocks(ordered: Ordered, t: Vector, mass: Vector, reach: Vector) -> Index:
+    """Return the first block in which each level may be reached."""
 
-    def work(own: slice) -> tuple[Index, Vector]:
-        F, top = _at_edges(ordered, t[own], mass[own])
-        np.maximum.accumulate(top, axis=1, out=top)
+    def work(own: slice) -> Index:
+        top = _bounds(ordered, t[own], mass[own])
         if reach.shape[1] <= _FEW_LEVELS:
-            block = np.stack([(top < p[:, None]).sum(axis=1) for p in reach[own].T], 1)
+            block = np.stack([(top >= p[:, None]).argmax(axis=1) for p in reach[own].T], 1)
         else:
+            np.maximum.accumulate(top, axis=1, out=top)
             pairs = zip(top, reach[own], strict=True)
             block = np.stack([np.searchsorted(bound, p) for bound, p in pairs])
-        return block.ravel(), np.take_along_axis(F, block, axis=1).ravel()
+        return block.ravel()
 
-    parts = list(ordered.atoms.executor.each(work, _slices(len(t))))
-    return np.concatenate([a for a, _ in parts]), np.concatenate([b for _, b in parts])
+    return np.concatenate([*ordered.atoms.executor.each(work, _slices(ordered, len(t)))])
 
 
 def _next_blocks(
     ordered: Ordered, t: Vector, mass: Vector, level: Vector, after: Index
-) -> tuple[Index, Vector]:
+) -> Index:
     """Return the same for one level of each law, beyond given blocks."""
-    block, before = np.zeros(len(t), dtype=np.intp), np.zeros(len(t))
+    block = np.zeros(len(t), dtype=np.intp)
     numbers = np.arange(len(ordered.edges) - 1)
-    for own in _slices(len(t)):
-        F, top = _at_edges(ordered, t[own], mass[own])
-        possible = (top >= level[own, None]) & (numbers > after[own, None])
-        block[own] = possible.argmax(axis=1)
-        before[own] = np.take_along_axis(F, block[own, None], axis=1)[:, 0]
-    return block, before
+    for own in _slices(ordered, len(t)):
+        possible = _bounds(ordered, t[own], mass[own]) >= level[own, None]
+        block[own] = (possible & (numbers > after[own, None])).argmax(axis=1)
+    return block
 
 
 def _inside(ordered: Ordered, t: Vector, mass: Vector, sought: _Sought) -> Index:
@@ -115,15 +109,14 @@ def _inside(ordered: Ordered, t: Vector, mass: Vector, sought: _Sought) -> Index
         start, end = int(ordered.edges[b]), int(ordered.edges[b + 1])
         laws = sought.laws[group]
         if ordered.is_single(b):
-            f, at = (
-                (ordered.table[b + 1] - ordered.table[b])[None, :],
-                np.arange(end - 1, end),
-            )
+            P, at = ordered.table[b + 1, None], np.arange(end - 1, end)
         else:
-            f, at = ordered.weighted_features(start, end), np.arange(start, end)
-        F = (f[:, 1:] @ t[laws].T + f[:, :1]) / mass[laws]
-        F[0] += sought.before[group]
-        np.cumsum(F, axis=0, out=F)
+            P, at = ordered.weighted_features(start, end), np.arange(start, end)
+            np.cumsum(P, axis=0, out=P)
+            P += ordered.table[b]
+        F = P[:, 1:] @ t[laws].T
+        F += P[:, :1]
+        F /= mass[laws]
         if end == n:
             F[-1] = np.inf
         reached = (sought.level[group] <= F) & ordered.last[at, None]
@@ -135,5 +128,6 @@ def _inside(ordered: Ordered, t: Vector, mass: Vector, sought: _Sought) -> Index
     return atom
 
 
-def _slices(n: int) -> Iterator[slice]:
-    return (slice(start, min(start + _LAWS, n)) for start in range(0, n, _LAWS))
+def _slices(ordered: Ordered, n: int) -> Iterator[slice]:
+    laws = max(_CELLS // len(ordered.edges), 1)
+    return (slice(start, min(start + laws, n)) for start in range(0, n, laws))

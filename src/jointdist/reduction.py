@@ -5,7 +5,7 @@ the moments also verifies them on every row.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,14 @@ class Reduction:
     x: LowRank
     y: LowRank
     moments: Moments
+
+    def changed(self, sums: Moments, x: Rows, y: Rows) -> "Reduction":
+        """Return the same landmarks with the moments of other rows."""
+        return Reduction(
+            replace(self.x, trace=sums.trace_x, error=sums.error_x, rows=x),
+            replace(self.y, trace=sums.trace_y, error=sums.error_y, rows=y),
+            sums,
+        )
 
 
 def reduce_sample(

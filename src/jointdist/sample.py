@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from jointdist._array import to_numpy
 from jointdist.errors import Words, require
-from jointdist.rows import Rows
+from jointdist.rows import Rows, as_weights
 
 __all__ = ["Sample"]
 
@@ -27,6 +27,13 @@ class Sample:
     x: Rows
     y: Rows
     weights: NDArray[np.float64] | None
+
+    @staticmethod
+    def paired(x: Rows, y: Rows, sample_weight: object) -> "Sample":
+        """Return the rows of both sides, equally many, with checked weights."""
+        rule = f"as long as `X` ({x.n} rows)"
+        require(x.n == y.n, x.where, "Y", rule, Words(f"{y.n} rows"))
+        return Sample(x, y, as_weights(sample_weight, x))
 
     @property
     def n(self) -> int:

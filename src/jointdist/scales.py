@@ -4,18 +4,48 @@ Each column of numbers is measured in units of the median distance of two of its
 and the Gaussian's scale is the median distance of two rows in these units.
 """
 
+from typing import cast
+
 import numpy as np
 from numpy.typing import NDArray
 
 from jointdist._array import to_numpy
 from jointdist.coding import Coding
+from jointdist.errors import require
 from jointdist.kernels import Delta, Gaussian, Kernel
 from jointdist.rows import Rows
 
-__all__ = ["default_kernel", "median_scales"]
+__all__ = ["chosen_kernel", "default_kernel", "median_scales"]
 
 _PAIRED = 512  # rows that are compared with each other
 _SIMILAR = 0.5  # of two rows that differ in one category among several columns
+
+
+def chosen_kernel(
+    side: str,
+    kernel: object,
+    coding: Coding,
+    rows: Rows,
+    *,
+    weights: NDArray[np.float64] | None,
+    rng: np.random.Generator,
+) -> Kernel:
+    """Return the kernel given, or the default if it is "auto".
+
+    Parameters
+    ----------
+    side : {"x", "y"}
+        The side, for messages.
+    kernel : Kernel or "auto"
+        What was given.
+    coding, rows, weights, rng
+        As in :func:`default_kernel`.
+    """
+    if isinstance(kernel, str) and kernel == "auto":
+        return default_kernel(coding, rows, weights, rng)
+    ok, name = isinstance(kernel, Kernel), f"kernel_{side}"
+    require(ok, "JointDistribution", name, 'a kernel or "auto"', kernel)
+    return cast("Kernel", kernel)
 
 
 def default_kernel(
