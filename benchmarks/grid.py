@@ -61,7 +61,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, nargs="+", default=[1000, 5000, 20_000])
     parser.add_argument("--ridge", type=float, nargs="+", default=[1e-3])
-    parser.add_argument("--tol", type=float, default=2e-4, help="of the low-rank factors")
+    parser.add_argument("--tol", type=float, default=3e-5, help="of the low-rank factors")
     options = parser.parse_args()
     heading()
     rows = table("Positivity at all n² pairs, gap 1e-5 asked for", *HEADS, left=0)
