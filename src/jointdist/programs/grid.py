@@ -47,6 +47,8 @@ def grid_positive(
 ) -> Solution:
     r"""Minimise with :math:`1 + \tilde h(x, y) \ge 0` at all pairs of two sets of points.
 
+    Eq. `posiCtilde`, if the points are the rows of the sample.
+
     Parameters
     ----------
     objective : Objective
