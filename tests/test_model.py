@@ -233,9 +233,13 @@ def test_arrays_of_other_libraries(xp, bivariate):
     X, y = bivariate(700)
     here = fitted(X, y)
     there = fitted(xp.asarray(X), xp.asarray(y))
-    assert_allclose(there.coefficients_, here.coefficients_, atol=1e-8)
+    some = X[:9], y[:9]
+    assert_allclose(there.ratio(*some), here.ratio(*some), atol=1e-8)
     for query in (X[:9], xp.asarray(X[:9])):
         law = there.given(x=query)
         assert_allclose(law.mean(), here.predict(X[:9]), atol=1e-8)
         levels = [0.1, 0.8]
         assert_allclose(law.quantile(levels), here.given(x=X[:9]).quantile(levels))
+    back = here.given(y=y[:3])
+    assert_allclose(there.given(y=xp.asarray(y[:3])).weights(), back.weights(), atol=1e-8)
+    assert_allclose(there.score(X, y), here.score(X, y), atol=1e-8)
