@@ -769,3 +769,26 @@ def test_densities_far_out_are_those_of_the_nearest_gaussian():
     away = (points[:, None] - atoms) / 0.5
     truth = np.exp(-0.5 * away**2).mean(axis=1) / np.sqrt(2 * np.pi) / 0.5
     assert_allclose(kde.at(points[:, None]), truth, rtol=1e-9)
+
+
+def test_the_frame_of_words_has_their_probabilities(rng):
+    x = rng.normal(size=(200, 1))
+    y = np.where(x[:, 0] + rng.normal(size=200) > 0, "up", "down")
+    law = JointDistribution(random_state=0).fit(x, y).given(x=[-1.0, 1.0])
+    frame = law.to_frame()
+    assert list(frame.columns) == ["down", "up"]
+    assert_allclose(frame["up"], law.prob(lambda y: y == "up"), atol=1e-12)
+
+
+def test_novelty_is_what_the_landmarks_miss(rng):
+    X = rng.normal(size=(700, 2))
+    model = JointDistribution(Gaussian(1.0), Gaussian(1.0), random_state=0).fit(X, X[:, 0])
+    Z = np.array([[0.0, 0.0], [3.5, 3.5], [50.0, 0.0]])
+    P = model.basis_x_.map.landmarks
+    k = model.kernel_x_(Z, P)
+    kept = np.einsum("ij,ij->i", k, np.linalg.solve(model.kernel_x_(P, P), k.T).T)
+    found = model.given(x=Z).novelty()
+    assert_allclose(found, 1 - kept, atol=1e-8)
+    assert found[0] < 0.01
+    assert_allclose(found[2], 1)
+    assert_array_equal(model.marginal("y").novelty(), [0])

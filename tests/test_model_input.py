@@ -48,8 +48,8 @@ def words():
         ({"marginals": "both"}, r"one of \('free', 'total', 'exact'\)\. Got 'both'"),
         ({"positivity": "yes"}, r"one of \('none', 'tightened', .*'grid'.*\)\. Got 'yes'"),
         ({"positivity": None}, r"one of .* Got None"),
-        ({"kernel_x": "rbf"}, r'a kernel or "auto"\. Got \'rbf\''),
-        ({"kernel_y": 3}, r'a kernel or "auto"\. Got 3'),
+        ({"kernel_x": "rbf"}, r'a kernel, .* or "auto"\. Got \'rbf\''),
+        ({"kernel_y": 3}, r'a kernel, .* or "auto"\. Got 3'),
         ({"kernel_x": Gaussian}, r"a kernel: an object with `__call__\(X, Z\)` and"),
         ({"grid_rows": 0}, r"an integer of at least 1\. Got 0"),
         ({"grid_rows": 1.5}, r"an integer of at least 1\. Got 1\.5"),
@@ -131,12 +131,12 @@ def test_pairs_have_the_columns_of_the_fit(model, method):
     [
         ({}, r"`x, y` must be given one or the other\. Got neither"),
         ({"x": X, "y": Y}, r"`x, y` must be given one or the other\. Got both"),
-        ({"x": np.zeros(2)}, r"`x` must be a table .*Reshape your data to \(n, 1\)"),
+        ({"x": np.zeros(2)}, r"`x` must be a table .*Reshape your data to \(1, "),
         ({"x": np.zeros((1, 2, 1))}, r"`x` must be a table of n rows and d columns"),
         ({"x": [["oak", 1.0]]}, r"`x` must be numeric\. Got values of type <U"),
         ({"x": [[0.0, np.nan]]}, r"`x` must be finite, .*Got nan at row 0, column 1"),
         ({"y": X}, r"`y` must be a table of 1 columns\. Got 2"),
-        ({"y": 1.0}, r"`y` must be a vector or a table of rows\. Got shape \(\)"),
+        ({"y": 1.0}, r"`y` must be a vector or a table of rows\. Got .*brackets"),
     ],
 )
 def test_conditions_are_of_one_side(model, conditions, message):
@@ -257,8 +257,6 @@ def test_words_have_no_order(words, name):
         ValueError, match=rf"^Conditional\.{name}: `the law` must be of numbers"
     ):
         getattr(words, name)(0.5)
-    with pytest.raises(ValueError, match=r"`the law` must be of numbers"):
-        words.to_frame()
 
 
 @pytest.mark.parametrize("name", ["pdf", "logpdf"])

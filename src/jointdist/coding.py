@@ -68,6 +68,10 @@ class Coding:
         if self.names is not None and (found := _names(data)) is not None:
             rule = f"of columns {list(self.names)}"
             require(found == self.names, where, name, rule, list(found))
+        single = isinstance(data, str | int | float | np.generic)
+        rule = "a vector or a table of rows" if vector else "a table of rows"
+        got = Words(f"{data!r}; put a single one in brackets")
+        require(not single, where, name, rule, got)
         columns = None if self.numeric else _columns(data, vector=vector)
         if columns is None:
             rows = as_rows(data, where=where, name=name, vector=vector)
@@ -76,8 +80,8 @@ class Coding:
             rule = f"a table with words in columns {', '.join(coded)}"
             require(not coded, where, name, rule, Words("numbers"))
         else:
-            rule, got = f"a table of {self.width} columns", len(columns)
-            require(got == self.width, where, name, rule, got)
+            same, rule = len(columns) == self.width, f"a table of {self.width} columns"
+            require(same, where, name, rule, len(columns))
             rows = as_rows(self._coded(columns, where, name), where=where, name=name)
         return rows
 
@@ -204,8 +208,11 @@ def _categories(
         return None
     for row, value in enumerate(column):
         if not isinstance(value, str):
+            missing = value is None or value != value  # noqa: PLR0124
+            rule = "of words or of numbers in each column"
+            rule = "without missing values; drop or impute them" if missing else rule
             got = Words(f"{value!r} at row {row}, column {label}")
-            require(False, where, name, "of words or of numbers in each column", got)
+            require(False, where, name, rule, got)
     return tuple(sorted(map(str, found)))  # not of the types of NumPy
 
 

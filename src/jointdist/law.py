@@ -296,6 +296,14 @@ class Conditional:
         """Return one over the sum of squared weights: how many atoms the law is worth."""
         return self._laws.effective_size()
 
+    def novelty(self) -> Vector:
+        """Return how unlike the rows of the sample each condition is, from zero to one.
+
+        The share of the kernel at the condition that the landmarks of the sample do not
+        represent. Near one, the model has seen nothing alike, and the law says little.
+        """
+        return self._laws.queries.novelty()
+
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the densities of up to eight scalar laws, or bars of their probabilities.
 
@@ -325,11 +333,18 @@ class Conditional:
     def to_frame(self, levels: ArrayLike = (0.05, 0.5, 0.95)) -> Any:
         """Return means, standard deviations and quantiles as a DataFrame, a row a law.
 
+        For a column of words, the probability of each.
+
         Parameters
         ----------
         levels : array of shape (l,), default=(0.05, 0.5, 0.95)
             The levels of the quantiles.
         """
+        atoms = self._atoms
+        if atoms.width == 1 and not atoms.coding.numeric and atoms.few:
+            chances = self._laws.expected(atoms.distinct.sums.T)
+            words = atoms.decoded(atoms.distinct.points)
+            return to_frame(dict(zip(map(str, words), chances.T.copy(), strict=True)))
         levels = np.atleast_1d(levels)
         told = {"mean": self.mean(), "std": self.std()}
         found = self.quantile(levels)

@@ -392,13 +392,14 @@ class JointDistribution(RegressorMixin, BaseEstimator):
             if now.relative_error > 2 * max(then.relative_error, self.tol):
                 msg = (
                     f"{_NAME}: the landmarks miss {now.relative_error:.2g} of the kernel "
-                    f"matrix of {name}, where `tol` is {self.tol:g}. Fit to all rows anew."
+                    f"matrix of {name}, where `tol` is {self.tol:g}: laws may be far off. "
+                    "Fit to all rows anew."
                 )
                 warnings.warn(msg, ToleranceWarning, stacklevel=4)
         return self._solve(new, sample)
 
     def _read_x(self, method: str, name: str, X: object) -> Rows:
-        flat = isinstance(X, list | tuple) and X and np.isscalar(X[0])
+        flat = np.isscalar(X) or (isinstance(X, list | tuple) and X and np.isscalar(X[0]))
         if not flat and getattr(X, "ndim", 2) == 2:
             validate_data(self, X, reset=False, skip_check_array=True)
         where, vector = f"{_NAME}.{method}", method == "given" and self.n_features_in_ == 1

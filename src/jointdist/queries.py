@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from jointdist._array import Array
+from jointdist._array import Array, to_numpy
 from jointdist.atoms import Vector, host_features
 from jointdist.basis import Basis
 from jointdist.executor import Executor
+from jointdist.features import kernel_diagonal
 from jointdist.rows import Rows
 
 __all__ = ["Fixed", "Queries"]
@@ -43,6 +44,10 @@ class Fixed:
     def parts(self) -> Iterator[Vector]:
         """Yield the coefficients of all laws, some at a time."""
         yield self.t
+
+    def novelty(self) -> Vector:
+        """Return zeros: there is no condition that could be far from the sample."""
+        return np.zeros(self.n)
 
     def take(self, rows: Any) -> "Fixed":
         """Return the chosen laws."""
@@ -82,6 +87,21 @@ class Queries:
         def block(_start: int, z: Array) -> Vector:
             t: Vector = host_features(self.basis, z) @ self.H
             return t
+
+        return np.concatenate(list(self.executor.map(block, self.rows)))
+
+    def novelty(self) -> Vector:
+        r"""Return :math:`1 - |\phi(x)|^2 / k(x, x)`, what the landmarks miss of each condition."""
+        shift = to_numpy(self.basis.mean) @ to_numpy(self.basis.rotation)
+
+        def block(_start: int, z: Array) -> Vector:
+            phi = host_features(self.basis, z) + shift  # but for a rotation
+            whole = to_numpy(kernel_diagonal(self.basis.map.kernel, z))
+            kept = np.divide(
+                (phi * phi).sum(axis=1), whole, where=whole > 0, out=whole * 0 + 1
+            )
+            missed: Vector = np.clip(1 - kept, 0.0, 1.0)
+            return missed
 
         return np.concatenate(list(self.executor.map(block, self.rows)))
 

@@ -154,7 +154,7 @@ def as_rows(data: object, *, where: str, name: str, vector: bool = False) -> Row
     if len(shape) == 1 and vector:
         source = source.to_frame() if isinstance(source, nw.Series) else source[:, None]
     elif len(shape) == 1:
-        got += ". Reshape your data to (n, 1) if it is a single column"
+        got += f". Reshape your data to (1, {shape[0]}) if it is a row, or ({shape[0]}, 1)"
     rule = "a vector or a table of rows" if vector else "a table of n rows and d columns"
     require(len(source.shape) == 2, where, name, rule, Words(got))
     return Rows(source, where, name)
@@ -193,7 +193,8 @@ def _source(data: Any, where: str, name: str) -> Any:
     if isinstance(frame, nw.DataFrame | nw.Series):
         dtypes = {frame.name: frame.dtype} if isinstance(frame, nw.Series) else frame.schema
         for column, dtype in dtypes.items():
-            got = Words(f"{dtype} in column {column!r}; {_CODES}")
+            hint = "give dates as numbers" if dtype.is_temporal() else _CODES
+            got = Words(f"{dtype} in column {column!r}; {hint}")
             real = dtype.is_numeric() or dtype == nw.Boolean
             require(real, where, name, "numeric", got)
         return frame

@@ -44,7 +44,9 @@ def chosen_kernel(
     if isinstance(kernel, str) and kernel == "auto":
         return default_kernel(coding, rows, weights, rng)
     ok, name = isinstance(kernel, Kernel), f"kernel_{side}"
-    require(ok, "JointDistribution", name, 'a kernel or "auto"', kernel)
+    require(
+        ok, "JointDistribution", name, 'a kernel, as kernels.Gaussian(), or "auto"', kernel
+    )
     return cast("Kernel", kernel)
 
 
