@@ -1,6 +1,6 @@
 """Results as data frames of whatever library is installed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -16,16 +16,26 @@ __all__ = ["to_frame"]
 _LIBRARIES = ("pandas", "polars", "pyarrow")
 
 
-def to_frame(columns: Mapping[str, NDArray[np.float64]]) -> Any:
-    """Return named columns as a DataFrame of pandas, polars or pyarrow.
+def to_frame(told: Mapping[str, NDArray[np.float64]], names: Sequence[str] = ()) -> Any:
+    """Return named results as columns of a DataFrame of pandas, polars or pyarrow.
 
     Parameters
     ----------
-    columns : mapping of str to array of shape (n,)
-        The columns.
+    told : mapping of str to array of shape (n,) or (n, d)
+        The results.
+    names : sequence of str, default=()
+        The names of the d columns, put before those of results that have several.
     """
+    columns = {}
+    for what, values in told.items():
+        if values.ndim == 1:
+            columns[what] = np.ascontiguousarray(values)
+    for i, name in enumerate(names):
+        for what, values in told.items():
+            if values.ndim == 2:
+                columns[f"{name}_{what}"] = np.ascontiguousarray(values[:, i])
     for library in filter(find_spec, _LIBRARIES):
         backend = import_module(library)
-        return nw.from_dict(dict(columns), backend=backend).to_native()
+        return nw.from_dict(columns, backend=backend).to_native()
     msg = f"Conditional.to_frame: install one of {', '.join(_LIBRARIES)} first."
     raise JointdistError(msg)

@@ -344,22 +344,12 @@ class Conditional:
         if atoms.width == 1 and not atoms.coding.numeric and atoms.few:
             chances = self._laws.expected(atoms.distinct.sums.T)
             words = atoms.decoded(atoms.distinct.points)
-            return to_frame(dict(zip(map(str, words), chances.T.copy(), strict=True)))
+            return to_frame(dict(zip(map(str, words), chances.T, strict=True)))
         levels = np.atleast_1d(levels)
         told = {"mean": self.mean(), "std": self.std()}
         found = self.quantile(levels)
         told |= {f"q{level:g}": found[:, i] for i, level in enumerate(levels)}
-        if self._atoms.width == 1:
-            return to_frame(told)
-        coding = self._atoms.coding
-        names = coding.names or tuple(map(str, range(coding.width)))
-        return to_frame(
-            {
-                f"{name}_{what}": np.ascontiguousarray(values[:, i])
-                for i, name in enumerate(names)
-                for what, values in told.items()
-            }
-        )
+        return to_frame(told, atoms.coding.names or tuple(map(str, range(atoms.width))))
 
     def _shaped(self, values: Vector) -> Vector:
         return values[..., 0] if self._atoms.width == 1 else values

@@ -118,8 +118,8 @@ class JointDistribution(RegressorMixin, BaseEstimator):
     >>> model.predict([[1.0, 0.0]]).round(1)
     array([1.])
     >>> law = model.given(x=[[1.0, 0.0]])
-    >>> law.prob(lambda y: y > 0).round(1), law.interval(0.9).shape
-    (array([1.]), (1, 2))
+    >>> law.interval(0.9).round(1), law.prob(lambda y: y > 1).round(1)
+    (array([[0.2, 2.1]]), array([0.4]))
     """
 
     n_features_in_: int
