@@ -113,9 +113,10 @@ def smooth_density(z, shares, points):
     )
     d, size = Z.shape[1], 1 / (shares**2).sum()
     spread = np.sqrt(shares @ (Z - shares @ Z) ** 2)
+    apart = np.array([quartile_distance(column, shares) for column in Z.T])
+    spread = np.minimum(spread, apart / 1.349)
     if d == 1:
-        apart = quartile_distance(Z[:, 0], shares)
-        widths = 0.9 * np.minimum(spread, apart / 1.349) * size ** (-1 / 5)
+        widths = 0.9 * spread * size ** (-1 / 5)
     else:
         widths = spread * (4 / (d + 2) / size) ** (1 / (d + 4))
     heights = [

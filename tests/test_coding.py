@@ -301,8 +301,11 @@ def test_columns_in_another_order_are_refused(frame):
 def test_categories_of_a_data_frame_are_words_also_if_they_are_numbers():
     frame = pd.DataFrame({"c": pd.Categorical([3, 1, 3])})
     coding, rows = learn_coding(frame, where="fit", name="X")
-    assert coding.categories == (("1", "3"),)
+    assert coding.categories == ((1, 3),)
     assert_array_equal(rows.read(0, 3)[:, 0], [1, 0, 1])
+    assert_array_equal(coding.decode(rows.read(0, 3))[:, 0], [3, 1, 3])
+    again = coding.encode(frame[1:], where="given", name="x")
+    assert_array_equal(again.read(0, 2)[:, 0], [0, 1])
 
 
 def test_an_index_of_words_is_a_column():

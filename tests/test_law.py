@@ -428,9 +428,11 @@ def test_indexing_chooses_laws(case, side):
     assert len(every) == len(law) == Q
     assert all(isinstance(one, Conditional) for one in every)
     assert_allclose(np.concatenate([one.mass() for one in every]), law.mass(), **CLOSE)
-    with pytest.raises(IndexError, match=r"^Conditional: index 23 of 23 laws$"):
+    with pytest.raises(IndexError, match=r"^Conditional: index 23 is out of .*23 laws$"):
         law[Q]
-    with pytest.raises(ValueError, match=r"^Conditional: `index` must be of at least one"):
+    with pytest.raises(
+        ValueError, match=r"^Conditional: `index` must be a choice of at least one"
+    ):
         law[:0]
 
 

@@ -243,3 +243,79 @@ def test_arrays_of_other_libraries(xp, bivariate):
     back = here.given(y=y[:3])
     assert_allclose(there.given(y=xp.asarray(y[:3])).weights(), back.weights(), atol=1e-8)
     assert_allclose(there.score(X, y), here.score(X, y), atol=1e-8)
+
+
+def test_settings_are_checked_again_when_rows_come(bivariate):
+    X, y = bivariate(100)
+    model = fitted(X, y).set_params(positivity="bogus")
+    with pytest.raises(
+        ValueError, match=r"^JointDistribution: `positivity` must be one of"
+    ):
+        model.partial_fit(X, y)
+
+
+def test_a_fit_that_is_refused_leaves_the_model_as_it_was(bivariate):
+    X, y = bivariate(100)
+    model = fitted(X, y)
+    before = model.predict(X)
+    with pytest.raises(ValueError, match="as long as"):
+        model.fit(np.c_[X, X], y[:5])
+    assert_array_equal(model.predict(X), before)
+
+
+def test_arrays_may_change_after_the_fit(bivariate):
+    X, y = bivariate(300)
+    model = fitted(X, y)
+    before = model.given(x=X[:3]).quantile(0.5)
+    y *= 100
+    assert_array_equal(model.given(x=X[:3]).quantile(0.5), before)
+
+
+def test_bounds_that_a_kernel_breaks_are_refused(bivariate):
+    class Cosine:
+        bound = 1.0
+
+        def __call__(self, X, Z):
+            return np.cos(3 * (X[:, 0][:, None] - Z[:, 0]))
+
+        def diagonal(self, X):
+            return np.ones(len(X))
+
+    X, y = bivariate(100)
+    with pytest.raises(
+        ValueError, match=r"`kernel_x` must be of values from 0 .*Got values"
+    ):
+        fitted(X, y, kernel_x=Cosine(), positivity="pivot")
+
+
+def test_rows_of_weight_zero_do_not_count_in_scores(rng):
+    X = rng.normal(size=(6000, 1))
+    Y = np.c_[X[:, 0] + 0.3 * rng.normal(size=6000), rng.normal(size=6000)]
+    some = np.sort(rng.choice(6000, 60, replace=False))
+    w = np.zeros(6000)
+    w[some] = 1
+    model = jd.JointDistribution(Gaussian(), Gaussian(1.5), regularization=1e-3)
+    weighted = model.fit(X, Y, sample_weight=w).score(X[:50], Y[:50])
+    assert_allclose(weighted, model.fit(X[some], Y[some]).score(X[:50], Y[:50]), atol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore:.*max_rank:UserWarning")
+def test_many_words_are_scored(rng):
+    words = rng.integers(0, 3000, 5000).astype(str)
+    X = rng.normal(size=(5000, 1))
+    model = fitted(X, words, max_rank=20, tol=0.5)
+    assert np.isfinite(model.score(X[:50], words[:50]))
+
+
+def test_many_columns_have_variances(rng):
+    X = rng.normal(size=(200, 1))
+    Y = X + rng.normal(size=(200, 30))
+    law = fitted(X, Y).given(x=X[:4])
+    assert_allclose(law.var(), np.diagonal(law.cov(), axis1=1, axis2=2), rtol=1e-10)
+
+
+@pytest.mark.parametrize("weight", [1e-310, 1e308])
+def test_weights_without_a_sum_are_refused(bivariate, weight):
+    X, y = bivariate(100)
+    with pytest.raises(ValueError, match=r"`sample_weight` must be of a sum that can be"):
+        jd.JointDistribution().fit(X, y, sample_weight=np.full(100, weight))

@@ -443,3 +443,9 @@ def test_bounds_that_are_hardly_any_do_not_overflow():
     solution = tightened(objective, lower, np.ones((1, 2)))
     assert_allclose(solution.value, [[1.0, 3.0]])
     assert solution.status.ok
+
+
+def test_nothing_is_left_out_while_there_is_a_ridge():
+    b = np.array([[0.5, 1e-9]])
+    solution = closed_form(Objective(b, np.ones(1), np.array([1.0, 1e-17]), 1e-18))
+    assert_allclose(solution.value, b / [[1.0, 1.1e-17]])

@@ -230,3 +230,17 @@ def test_rows_that_are_not_there_cannot_be_forgotten(rng):
     ):
         model.forget(X[5:], Y[5:], w[5:])  # the others have no weight
     assert_array_equal(model.predict(X[:5]), mean)  # nothing has happened
+
+
+@pytest.mark.filterwarnings("ignore:.*landmarks miss:UserWarning")
+@pytest.mark.parametrize(("y", "weight"), [(1e9, 1.0), (1e12, 1.0), (3.0, 1e17)])
+def test_what_was_forgotten_leaves_no_rounding_behind(y, weight, rng):
+    X = rng.normal(size=(400, 1))
+    Y = X[:, 0] + 0.3 * rng.normal(size=400)
+    model = JointDistribution(Gaussian(), Gaussian(), random_state=0).fit(X, Y)
+    before = model.given(x=[0.0]).var(), model.given(x=[0.0]).mean()
+    model.partial_fit([[0.5]], [y], sample_weight=[weight])
+    model.forget([[0.5]], [y], sample_weight=[weight])
+    law = model.given(x=[0.0])
+    assert_allclose((law.var(), law.mean()), before, rtol=1e-8)
+    assert_allclose(law.weights().sum(), 1, atol=1e-10)

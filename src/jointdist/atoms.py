@@ -170,6 +170,14 @@ class Atoms:
         return self.expectations(every)
 
     @cached_property
+    def squared_powers(self) -> Vector:
+        """The same for squares of columns, ``(1 + m, d)``."""
+        d = self.width
+        if self.powers is not None and self.powers.shape[1] > d:
+            return self.second_powers[:, [i * d - i * (i - 1) // 2 for i in range(d)]]
+        return self.expectations(lambda z: (z - self.origin) ** 2)
+
+    @cached_property
     def squares(self) -> Vector:
         r"""The sum of :math:`\omega^2 (1, \Psi)^\top (1, \Psi)` over the atoms."""
         if self.weights is None:

@@ -179,10 +179,13 @@ def _columns(data: Any, *, vector: bool) -> list[list[Any]] | None:
     return None
 
 
+class _Labels(list[Any]):
+    """Values that a data frame calls categories, be they words or not."""
+
+
 def _values(column: nw.Series[Any]) -> list[Any]:
-    """Return the values of a column; what the data frame calls categories are words."""
     if column.dtype in {nw.Categorical, nw.Enum}:
-        column = column.cast(nw.String)
+        return _Labels(column.to_list())
     return column.to_list()
 
 
@@ -203,17 +206,18 @@ def _categories(
     label: object, column: list[Any], where: str, name: str
 ) -> Categories | None:
     """Return the categories of a column of words; None for a column of numbers."""
-    found = set(column)
-    if not any(isinstance(value, str) for value in found):
+    kind = type(next(iter(column))) if isinstance(column, _Labels) else str
+    if not any(isinstance(value, kind) for value in column):
         return None
     for row, value in enumerate(column):
-        if not isinstance(value, str):
-            missing = value is None or value != value  # noqa: PLR0124
+        missing = value is None or value != value  # noqa: PLR0124
+        if missing or not isinstance(value, kind):
             rule = "of words or of numbers in each column"
             rule = "without missing values; drop or impute them" if missing else rule
             got = Words(f"{value!r} at row {row}, column {label}")
             require(False, where, name, rule, got)
-    return tuple(sorted(map(str, found)))  # not of the types of NumPy
+    found = sorted(set(column))
+    return tuple(map(str, found)) if kind is str else tuple(found)  # not NumPy's strings
 
 
 def _as_numbers(

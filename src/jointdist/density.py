@@ -84,8 +84,8 @@ def smoothed(atoms: Atoms) -> Smoothed:
     size = 1 / float(np.sum(w * w))
     centre = w @ z
     spread = np.sqrt(w @ (z - centre) ** 2)
+    spread = np.minimum(spread, [_quartiles_apart(column, w) / 1.349 for column in z.T])
     if d == 1:
-        spread = np.minimum(spread, _quartiles_apart(z[:, 0], w) / 1.349)
         widths = 0.9 * spread * size ** (-1 / 5)
     else:
         widths = spread * (size * (d + 2) / 4) ** (-1 / (d + 4))
@@ -103,7 +103,7 @@ def _quartiles_apart(z: Vector, w: Vector) -> float:
     order = np.argsort(z)
     reached = np.cumsum(w[order])
     for tail in (0.25, 0.05, 0.0):
-        low, high = np.searchsorted(reached, [tail, 1 - tail - 1e-12])
+        low, high = np.searchsorted(reached, np.array([tail, 1 - tail]) - 1e-12)
         apart = float(z[order[min(high, len(z) - 1)]] - z[order[low]])
         if apart > 0:
             return apart

@@ -1,8 +1,9 @@
 r"""How dependent X and Y are under the model, and whether that may be chance.
 
-The ratio :math:`r = 1 + h` of the joint law to the product of its marginals has the
-:math:`\chi^2` divergence :math:`E r^2 - 1` and the mutual information :math:`E r \log r`
-under that product; both are zero for independent variables only.
+The ratio :math:`r = 1 + h` of the joint law to the product of the two samples, of mean
+one, has the :math:`\chi^2` divergence :math:`E r^2 - 1` and the mutual information
+:math:`E r \log r` under that product. With exact marginals both are zero for independent
+variables only; otherwise they count what the model's marginals differ from the samples.
 """
 
 from dataclasses import dataclass
@@ -35,7 +36,8 @@ class Dependence:
     mutual_information : float
         The mutual information in nats.
     statistic : float
-        The statistic of the permutation test: by how much the model lowers the objective.
+        The statistic of the permutation test: the sum of :math:`b^2 / a` over the
+        coefficients, by how much the closed form lowers the objective of these rows.
     p_value : float
         The share of permutations, the identity among them, with as large a statistic.
         Small values speak against independence.
@@ -128,14 +130,16 @@ def _information(
 def _permuted(
     problem: Problem, goal: Objective, permutations: int, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """Return the statistic of the sample, and its rank among those with Y permuted."""
-    rows, share = _chosen(problem.sample, _PERMUTED, rng)
+    """Return the statistic of the rows, and its rank among those with Y permuted.
+
+    Weights do not enter: rows could not be exchanged if each had its own.
+    """
+    rows, _ = _chosen(problem.sample, _PERMUTED, rng)
     F_y, F_x = _features(problem, rows)
-    weighted = share[:, None] * F_x
-    mean_x = weighted.sum(axis=0)
+    F_x = (F_x - F_x.mean(axis=0)) / len(rows)
 
     def statistic(F: Vector) -> float:
-        b = F.T @ weighted - np.multiply.outer(share @ F, mean_x)
+        b = F.T @ F_x
         return float(np.sum(b * b * goal.inverse))
 
     own = statistic(F_y)

@@ -89,52 +89,34 @@ def _in_order(ordered: Ordered) -> _Distances:
 
 def _in_pairs(atoms: Atoms) -> _Distances:
     """Return the distances between points of several columns or words, one by one."""
-    rng = np.random.default_rng(0)
     if atoms.few:
         chosen, sums = atoms.distinct.points, atoms.distinct.sums
-        if len(chosen) > _MANY:
-            rows = np.sort(rng.choice(len(chosen), _MANY, replace=False))
-            chosen, sums = chosen[rows], sums[rows]
     else:
-        rows = np.arange(atoms.n)
-        if atoms.n > _MANY:
-            rows = np.sort(rng.choice(rows, _MANY, replace=False))
+        rows = np.flatnonzero(atoms.shares)
+        if len(rows) > _MANY:
+            rows = np.sort(np.random.default_rng(0).choice(rows, _MANY, replace=False))
         z = atoms.rows.take(rows)
         chosen = to_numpy(z)
         sums = atoms.shares[rows, None] * np.insert(atoms.features(z), 0, 1.0, axis=1)
-    place = _placed(atoms, chosen, sums[:, 0])
-    at = place(chosen)
+    share = sums[:, 0] / sums[:, 0].sum()
+    unit = np.sqrt(share @ (chosen - share @ chosen) ** 2)
+    unit[unit == 0] = 1.0
 
     def to_points(points: Vector) -> Vector:
         starts = range(0, len(points), _POINTS)
-        parts = (place(points[start : start + _POINTS]) for start in starts)
-        return np.concatenate([_apart(part, at) @ sums for part in parts])
+        parts = (points[start : start + _POINTS] for start in starts)
+        return np.concatenate([_apart(atoms, unit, part, chosen) @ sums for part in parts])
 
     return _Distances(sums.sum(axis=0), sums.T @ to_points(chosen), to_points)
 
 
-def _placed(atoms: Atoms, chosen: Vector, share: Vector) -> Callable[[Vector], Vector]:
-    """Return a map from coded points to places whose distances are compared."""
-    share = share / share.sum()
-    unit = np.sqrt(share @ (chosen - share @ chosen) ** 2)
-    unit[unit == 0] = 1.0
-
-    def place(points: Vector) -> Vector:
-        parts = []
-        for i, known in enumerate(atoms.coding.categories):
-            if known is None:
-                parts.append(points[:, i : i + 1] / unit[i])
-            else:  # two words that differ are one apart
-                words = np.arange(len(known))
-                parts.append((points[:, i : i + 1] == words) / np.sqrt(2))
-        return np.concatenate(parts, axis=1)
-
-    return place
-
-
-def _apart(a: Vector, b: Vector) -> Vector:
-    """Return the Euclidean distances of all pairs, column by column against rounding."""
+def _apart(atoms: Atoms, unit: Vector, a: Vector, b: Vector) -> Vector:
+    """Return the distances of all pairs: columns in their units, words that differ by one."""
     squared = np.zeros((len(a), len(b)))
-    for x, z in zip(a.T, b.T, strict=True):
-        squared += (x[:, None] - z) ** 2
+    columns = zip(a.T, b.T, unit, atoms.coding.categories, strict=True)
+    for x, z, one, words in columns:
+        if words is None:
+            squared += ((x[:, None] - z) / one) ** 2
+        else:
+            squared += x[:, None] != z
     return np.sqrt(squared)

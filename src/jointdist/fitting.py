@@ -16,6 +16,7 @@ from jointdist.basis import Basis
 from jointdist.bounded import upper_bound
 from jointdist.errors import Words, is_number, is_whole, require
 from jointdist.executor import Executor
+from jointdist.features import kernel_matrix
 from jointdist.moments import Moments
 from jointdist.programs import (
     Objective,
@@ -38,6 +39,8 @@ __all__ = [
     "solve",
 ]
 
+_CHECKED = 256  # rows on whose kernel matrix a bound is checked
+
 Marginals: TypeAlias = Literal["free", "total", "exact"]
 Positivity: TypeAlias = Literal[
     "none", "tightened", "pointwise", "rotated", "pivot", "grid"
@@ -56,12 +59,23 @@ def require_arguments(
     def must(ok: object, name: str, rule: str, value: object) -> None:
         require(ok, "JointDistribution", name, rule, value)
 
-    ridge = regularization == "auto" or is_number(regularization, least=0)
+    named = isinstance(regularization, str) and regularization == "auto"
+    ridge = named or is_number(regularization, least=0)
     must(ridge, "regularization", 'a number of at least 0, or "auto"', regularization)
     must(is_number(tol, least=0, below=1), "tol", "a number from 0 to below 1", tol)
     known = get_args(Marginals), get_args(Positivity)
-    must(marginals in known[0], "marginals", f"one of {known[0]}", marginals)
-    must(positivity in known[1], "positivity", f"one of {known[1]}", positivity)
+    must(
+        isinstance(marginals, str) and marginals in known[0],
+        "marginals",
+        f"one of {known[0]}",
+        marginals,
+    )
+    must(
+        isinstance(positivity, str) and positivity in known[1],
+        "positivity",
+        f"one of {known[1]}",
+        positivity,
+    )
     whole = is_whole(grid_rows, least=1)
     must(whole, "grid_rows", "an integer of at least 1", grid_rows)
 
@@ -123,7 +137,6 @@ def solve(
     positivity: Positivity,
     *,
     grid: NDArray[np.intp],
-    start: Solution | None = None,
 ) -> Solution:
     r"""Return the coefficients :math:`\tilde H` of the model.
 
@@ -137,31 +150,29 @@ def solve(
         How negative weights are prevented; see :class:`~jointdist.JointDistribution`.
     grid : array of int
         The rows on whose grid ``"grid"`` holds.
-    start : Solution, optional
-        A solution for another ridge, to start from.
     """
     goal = objective(problem, regularization)
     match positivity:
         case "none":
             return closed_form(goal)
         case "tightened":
-            return tightened(goal, *_sample_bounds(problem), start=start)
+            return tightened(goal, *_sample_bounds(problem))
         case "pointwise":
-            return spectral_ball(goal, 1 / _norm_bound(problem), start=start)
+            return spectral_ball(goal, 1 / _norm_bound(problem))
         case "rotated":
             most = np.asarray(_norm_bound(problem))
-            return tightened(goal, -most, most, start=start)
+            return tightened(goal, -most, most)
         case "pivot":
             (T_y, low_y, top_y), (T_x, low_x, top_x) = map(
                 _pivot_features, *_sides(problem)
             )
             bounds = product_bounds(low_y, top_y, low_x, top_x)
-            return pivot_positive(goal, T_y, T_x, *bounds, start=start)
+            return pivot_positive(goal, T_y, T_x, *bounds)
         case "grid":
             rows = problem.sample.take(grid)
             F_y = host_features(problem.y, rows.y.read(0, len(grid)))
             F_x = host_features(problem.x, rows.x.read(0, len(grid)))
-            return grid_positive(goal, F_y, F_x, start=start)
+            return grid_positive(goal, F_y, F_x)
 
 
 def _sample_bounds(problem: Problem) -> tuple[Vector, Vector]:
@@ -175,11 +186,21 @@ def _sample_bounds(problem: Problem) -> tuple[Vector, Vector]:
 def _sides(problem: Problem) -> tuple[tuple[Basis, Basis], tuple[float, float]]:
     """Return the bases of Y and X with the upper bounds of their kernels."""
     bounds = []
-    for name, basis in (("kernel_y", problem.y), ("kernel_x", problem.x)):
-        bound = upper_bound(basis.map.kernel)
-        rule = "bounded, or have an attribute `bound`, for positivity everywhere"
-        got = Words(f"{basis.map.kernel!r}, which is not known to be")
+    some = problem.sample.choose(_CHECKED, 0)
+    sides = (problem.y, problem.sample.y), (problem.x, problem.sample.x)
+    for name, (basis, rows) in zip(("kernel_y", "kernel_x"), sides, strict=True):
+        kernel, Z = basis.map.kernel, rows.take(some)
+        bound = upper_bound(kernel)
+        rule = (
+            "of values from 0 to a bound, its attribute `bound`, for positivity everywhere"
+        )
+        got = Words(f"{kernel!r}, which is not known to be")
         require(np.isfinite(bound), "JointDistribution", name, rule, got)
+        K = to_numpy(kernel_matrix(kernel, Z, Z))
+        seen, slack = (float(K.min(initial=0.0)), float(K.max(initial=0.0))), 1e-12 * bound
+        got = Words(f"values from {seen[0]:.3g} to {seen[1]:.3g} with bound {bound:g}")
+        within = seen[0] >= -slack and seen[1] <= bound + slack
+        require(within, "JointDistribution", name, rule, got)
         bounds.append(bound)
     return (problem.y, problem.x), (bounds[0], bounds[1])
 

@@ -62,12 +62,11 @@ class Conditional:
         """Return the chosen laws; a single number gives one law."""
         try:
             chosen = np.atleast_1d(np.arange(len(self))[index])
-        except IndexError:
-            if isinstance(index, int | np.integer):  # ends an iteration
-                msg = f"Conditional: index {index} of {len(self)} laws"
-                raise IndexError(msg) from None
-            raise
-        require(chosen.size, "Conditional", "index", "of at least one law", index)
+        except IndexError as error:
+            msg = f"Conditional: {error}, where there are {len(self)} laws"
+            raise IndexError(msg) from None
+        ok = chosen.size and chosen.ndim == 1 and index is not None
+        require(ok, "Conditional", "index", "a choice of at least one law", index)
         return Conditional(Laws(self._laws.support, self._laws.queries.take(chosen)))
 
     def __iter__(self) -> Iterator["Conditional"]:
@@ -103,7 +102,7 @@ class Conditional:
         ----------
         f : callable
             From atoms, of shape ``(b,)`` or ``(b, d)``, to ``b`` numbers or ``b``
-            arrays of numbers of the same shape.
+            arrays of numbers of the same shape. It sees the atoms in blocks.
         """
         shape: list[tuple[int, ...]] = []
 
@@ -121,7 +120,8 @@ class Conditional:
         Parameters
         ----------
         event : callable
-            From atoms, of shape ``(b,)`` or ``(b, d)``, to ``b`` times True or False.
+            From atoms, of shape ``(b,)`` or ``(b, d)``, to ``b`` times True or False. It
+            sees the atoms in blocks.
         """
 
         def happens(z: Vector) -> Vector:
@@ -159,8 +159,7 @@ class Conditional:
         """Return the variances; a signed law may have a negative one."""
         self._require_numbers("var")
         v = self._laws.means()
-        squares = np.diagonal(self._laws.products(), axis1=1, axis2=2)
-        return self._shaped(squares - v * v)
+        return self._shaped(self._laws.squares() - v * v)
 
     def std(self) -> Vector:
         """Return the standard deviations; NaN where a signed law has none."""
@@ -225,6 +224,9 @@ class Conditional:
     def pdf(self, y: object, *, grid: bool | None = None) -> Vector:
         """Return the density: that of the smoothed sample times the ratio of the model.
 
+        It integrates to one up to the smoothing, which is that of all atoms, by
+        Silverman's rule.
+
         Parameters
         ----------
         y : number, or array of shape (k,) or (k, d)
@@ -265,15 +267,17 @@ class Conditional:
     def mode(self) -> NDArray[Any]:
         """Return the most likely value: of the largest density, or probability.
 
-        Of tables with words and more than 4,096 distinct rows, the atom of the largest
-        weight.
+        Equal rows count together where they are few; else, with words or a constant
+        column, it is the atom of the largest weight. Costs a scan over the atoms.
         """
         atoms = self._atoms
-        if atoms.discrete:
+        if atoms.few:
             points, sums = atoms.distinct.points, atoms.distinct.sums
             likely = self._laws.each(lambda t, _mass, _: scan.likeliest(sums, t))
             return self._known(blank(points[likely], likely < 0))
-        height = np.where(atoms.shares > 0, self._laws.support.density_at_atoms, 0.0)
+        height = atoms.shares
+        if not atoms.discrete:
+            height = np.where(height > 0, self._laws.support.density_at_atoms, 0.0)
         best = self._laws.each(lambda t, mass, _: scan.largest(atoms, t, mass, height))
         return self._known(self._laws.picked(best))
 
@@ -318,6 +322,8 @@ class Conditional:
         require(len(self) <= 8, where, "the law", "of at most 8 conditions", got)
         one, got = self._atoms.width == 1, Words(f"{self._atoms.width}")
         require(one, where, "the law", "of one column", got)
+        drawn = self._atoms.few or not self._atoms.discrete
+        require(drawn, where, "the law", "of numbers or few words", Words("many words"))
         ax = axes(ax)
         if self._atoms.few:
             known = self._atoms.distinct
@@ -366,7 +372,10 @@ class Conditional:
     def _quantile(self, method: str, levels: ArrayLike) -> Vector:
         self._require_numbers(method)
         rule = "a number or a vector of numbers between 0 and 1, both excluded"
-        p = np.asarray(levels)
+        try:
+            p = np.asarray(levels)
+        except ValueError:  # ragged
+            p = np.empty(0)
         real = p.ndim <= 1 and p.size and p.dtype.kind in "iuf"
         ok = real and bool(np.all((p > 0) & (p < 1)))
         require(ok, f"Conditional.{method}", "levels", rule, levels)

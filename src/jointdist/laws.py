@@ -138,6 +138,10 @@ class Laws:
         which[np.triu_indices(d)] = np.arange(upper.shape[1])
         return upper[:, np.maximum(which, which.T)]
 
+    def squares(self) -> Vector:
+        """Return the means of squares of columns less the origin, ``(q, d)``."""
+        return self.expected(self.atoms.squared_powers)
+
     def quantile(self, levels: Vector) -> Vector:
         """Return the quantiles of each column, ``(q, l, d)``."""
 

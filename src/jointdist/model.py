@@ -25,7 +25,7 @@ from jointdist.fitting import (
 from jointdist.joint import Joint
 from jointdist.kernels import Kernel
 from jointdist.law import Conditional
-from jointdist.moments import moments
+from jointdist.moments import Moments, moments
 from jointdist.reduction import Reduction, reduce_sample
 from jointdist.rows import Rows, as_weights
 from jointdist.sample import Sample
@@ -38,6 +38,7 @@ __all__ = ["JointDistribution"]
 _NAME = "JointDistribution"
 _EXACT = 512  # rows that are factored to rounding, whatever the tolerance
 _RIDGE = 0.1  # over the number of rows
+_DIGITS = 3  # that may be lost when rows are taken out
 
 
 class JointDistribution(RegressorMixin, BaseEstimator):
@@ -155,6 +156,9 @@ class JointDistribution(RegressorMixin, BaseEstimator):
     def fit(self, X: object, Y: object, sample_weight: object = None) -> Self:
         """Learn the joint law.
 
+        Arrays of up to 64 MB are copied. Larger ones, and files, are read where they are
+        whenever a law needs them, and must not change.
+
         Parameters
         ----------
         X : array, DataFrame or sequence of shape (n, d_x)
@@ -162,29 +166,29 @@ class JointDistribution(RegressorMixin, BaseEstimator):
         Y : array, DataFrame or sequence of shape (n,) or (n, d_y)
             The rows of Y.
         sample_weight : array of shape (n,), optional
-            Weights of the rows: a row of weight two counts as two rows.
+            Weights of the rows: a row of weight two counts as two rows, and their sum as
+            the number of rows.
 
         Returns
         -------
         JointDistribution
             The model itself.
         """
-        require_arguments(
-            self.regularization, self.tol, self.marginals, self.positivity, self.grid_rows
-        )
+        self._check()
         x = learn_coding(X, where=_NAME, name="X")
-        validate_data(self, X, reset=True, skip_check_array=True)
         got = Words("None: fit requires y to be passed, but the target y is None")
         require(Y is not None, _NAME, "Y", "given", got)
         y = learn_coding(Y, where=_NAME, name="Y", vector=True)
+        sample = Sample.paired(x[1], y[1], sample_weight).owned()
+        validate_data(self, X, reset=True, skip_check_array=True)
         self._codings = x[0], y[0]
-        sample = Sample.paired(x[1], y[1], sample_weight)
         rng = generator(_NAME, self.random_state)
         self._seed = int(rng.integers(2**32))
         weights = sample.weights
         self.kernel_x_ = chosen_kernel("x", self.kernel_x, *x, weights=weights, rng=rng)
         self.kernel_y_ = chosen_kernel("y", self.kernel_y, *y, weights=weights, rng=rng)
-        small = sample.n <= _EXACT and self.max_rank is None
+        counted = sample.n if weights is None else np.count_nonzero(weights)
+        small = counted <= _EXACT and self.max_rank is None
         reduction = reduce_sample(
             self.kernel_x_,
             self.kernel_y_,
@@ -381,12 +385,23 @@ class JointDistribution(RegressorMixin, BaseEstimator):
         self._joint = Joint(problem, *self._codings, found.value)
         return self
 
+    def _check(self) -> None:
+        require_arguments(
+            self.regularization, self.tol, self.marginals, self.positivity, self.grid_rows
+        )
+
+    def _moments(self, rows: Sample) -> Moments:
+        maps = self.basis_x_.map, self.basis_y_.map
+        weights, executor = rows.weights, self.executor
+        return moments(*maps, rows.x, rows.y, sample_weight=weights, executor=executor)
+
     def _changed(self, sign: int, part: Sample, sample: Sample) -> Self:
         """Solve again after a part of the rows has come or gone."""
-        maps, weights = (self.basis_x_.map, self.basis_y_.map), part.weights
-        sums = moments(*maps, part.x, part.y, sample_weight=weights, executor=self.executor)
-        old = self._reduction
+        self._check()
+        old, sums = self._reduction, self._moments(part)
         sums = self.moments_ + sums if sign > 0 else self.moments_ - sums
+        if sign < 0 and sums.lost_digits(self.moments_) > _DIGITS:
+            sums = self._moments(sample)  # what was taken out has left its rounding behind
         new = old.changed(sums, sample.x, sample.y)
         for name, now, then in (("X", new.x, old.x), ("Y", new.y, old.y)):
             if now.relative_error > 2 * max(then.relative_error, self.tol):

@@ -115,6 +115,16 @@ class Moments:
     def __sub__(self, other: object) -> "Moments":
         return self._combined(other, -1) if isinstance(other, Moments) else NotImplemented
 
+    def lost_digits(self, taken: "Moments") -> float:
+        """Return by how much what was taken away exceeds what is left, in powers of ten."""
+
+        def ratio(gone: Array, left: Array) -> float:
+            a, b = (float(np.abs(to_numpy(part)).max()) for part in (gone, left))
+            return a / b if b > 0 else np.inf if a > 0 else 0.0
+
+        most = max(ratio(taken.gram, self.gram), ratio(taken.powers_y, self.powers_y))
+        return float(np.log10(max(most, 1.0)))
+
     def prefix(self, x: FeatureMap, y: FeatureMap) -> "Moments":
         """Return the moments of the first features only, those of the maps given."""
         xp = array_namespace(self.gram)

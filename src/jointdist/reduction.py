@@ -109,6 +109,7 @@ def reduce_sample(
     """
     where = "reduce_sample"
     x, y, weights = paired_rows(where, X, Y, sample_weight)
+    where = x.where  # who gave the rows
     goal = checked_goal(where, x, tol, max_rank, pivoting, relative=relative)
     workers = executor_for(x, executor)
     seeds = generator(where, random_state).integers(2**32, size=(2, 4))

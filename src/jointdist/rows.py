@@ -176,6 +176,10 @@ def as_weights(weights: object, rows: Rows) -> NDArray[np.float64] | None:
     values: NDArray[np.float64] = to_numpy(table.read(0, table.n))[:, 0]
     require(values.min() >= 0, where, name, "zero or positive", float(values.min()))
     require(values.any(), where, name, "positive somewhere", Words("only zeros"))
+    with np.errstate(over="ignore"):
+        total = float(values.sum())
+    sane = np.finfo(np.float64).tiny <= total < np.inf
+    require(sane, where, name, "of a sum that can be divided by", total)
     return values
 
 

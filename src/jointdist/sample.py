@@ -1,6 +1,6 @@
 """The paired rows a model was fitted to; they come and go."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,8 @@ from jointdist.errors import Words, require
 from jointdist.rows import Rows, as_weights
 
 __all__ = ["Sample"]
+
+_COPIED = 1 << 26  # bytes of an array that is copied
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,6 +48,10 @@ class Sample:
         if self.weights is None or self.weights.all():
             return self
         return self.take(np.flatnonzero(self.weights))
+
+    def owned(self) -> "Sample":
+        """Return the sample with copies of small arrays, which others may change."""
+        return Sample(_copied(self.x), _copied(self.y), self.weights)
 
     def take(self, rows: NDArray[np.intp]) -> "Sample":
         """Return some of the rows, copied."""
@@ -89,6 +95,13 @@ class Sample:
         left = rest.size and (self.weights is None or self.weights[rest].any())
         require(left, other.x.where, "X, Y", "not all rows of the model", got)
         return self.take(rest)
+
+
+def _copied(rows: Rows) -> Rows:
+    source = rows.source
+    if isinstance(source, np.ndarray) and not isinstance(source, np.memmap):
+        return replace(rows, source=source.copy()) if source.nbytes <= _COPIED else rows
+    return rows
 
 
 def _table(rows: Rows) -> NDArray[np.float64]:

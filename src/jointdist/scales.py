@@ -107,7 +107,7 @@ def median_scales(
     if len(chosen) > _PAIRED:
         chosen = np.sort(rng.choice(chosen, _PAIRED, replace=False))
     Z = to_numpy(rows.take(chosen))[:, columns]
-    w = np.ones(len(chosen)) if weights is None else weights[chosen]
+    w = np.ones(len(chosen)) if weights is None else weights[chosen] / weights.max()
     pairs = np.multiply.outer(w, w).ravel()
     units, total = [], np.zeros(len(pairs))
     for z in Z.T:

@@ -63,7 +63,10 @@ class Objective:
         their coefficients are zero, as in the limit of a small ridge.
         """
         a = self.a
-        kept = a > a.max(initial=0.0) * a.shape[0] * _EPS
+        least = (
+            a.max(initial=0.0) * max(a.shape) * _EPS if self.regularization == 0 else 0.0
+        )
+        kept = a > least
         return np.divide(1.0, a, out=np.zeros_like(a), where=kept)
 
     @cached_property
