@@ -794,3 +794,11 @@ def test_novelty_is_what_the_landmarks_miss(rng):
     assert found[0] < 0.01
     assert_allclose(found[2], 1)
     assert_array_equal(model.marginal("y").novelty(), [0])
+
+
+def test_the_cdf_at_infinity_is_one(rng):
+    X = rng.normal(size=(100, 2))
+    for Y, far in ((X[:, 0], np.inf), (X, [np.inf, np.inf])):
+        law = JointDistribution(random_state=0).fit(X, Y).given(x=X[:3])
+        assert_allclose(law.cdf(far), 1, atol=1e-9)
+        assert_allclose(law.cdf(-np.asarray(far)), 0, atol=1e-9)

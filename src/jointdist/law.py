@@ -186,6 +186,10 @@ class Conditional:
             at point i. By default the latter if there are as many points as laws.
         """
         self._require_numbers("cdf")
+        if isinstance(y, float | list | tuple | np.ndarray):
+            values = np.asarray(y)
+            if values.dtype.kind == "f":  # infinity is a point like any other here
+                y = np.clip(values, *(np.finfo(np.float64).max * np.array([-1, 1])))
         points, one, paired = self._points("cdf", y, grid)
         found = self._laws.cdf(points, paired=paired)
         return found[:, 0] if one else found

@@ -71,15 +71,16 @@ class JointDistribution(RegressorMixin, BaseEstimator):
         their mass, which may vanish.
     positivity : str, default="none"
         ``"none"``: weights may be negative; closed form.
+        ``"grid"``: positive on the whole grid of the sample, Eq. `posiCtilde`, up to
+        rounding, and the best such model; at other conditions nearly so. Seconds for
+        5,000 rows, a minute for 20,000, longer with a tiny ridge or a rough kernel. Of
+        more than ``grid_rows`` rows, on those of a random block, ``grid_rows_``.
         ``"tightened"``: one inequality, Eq. `eq:tightening`, that implies positive weights
         on the grid of the sample. Milliseconds, but often near independence.
-        ``"pointwise"``: positive for every x and y, bounded kernels, by a bound on the
-        spectral norm of the coefficients. Up to seconds. ``"rotated"`` and ``"pivot"``:
-        the same guarantee by Lemma `lem:positive` in the rotated basis (tighter,
-        milliseconds) or at the pivots (slow).
-        ``"grid"``: positive on the whole grid of the sample, Eq. `posiCtilde`, exactly;
-        seconds for 5,000 rows, a minute for 20,000. Of more than ``grid_rows`` rows on
-        those of a random block, ``grid_rows_``.
+        ``"pointwise"``: positive for every x and y, for bounded kernels, by the spectral
+        norm of the coefficients. Up to seconds, and often near independence.
+        ``"rotated"`` and ``"pivot"``: the same guarantee by Lemma `lem:positive`, in the
+        rotated basis (milliseconds, nearer still) or at the pivots (seconds).
     grid_rows : int, default=20_000
         The most rows on whose grid ``"grid"`` holds.
     random_state : int, Generator, RandomState, optional

@@ -51,7 +51,8 @@ class Sample:
 
     def owned(self) -> "Sample":
         """Return the sample with copies of small arrays, which others may change."""
-        return Sample(_copied(self.x), _copied(self.y), self.weights)
+        weights = None if self.weights is None else self.weights.copy()
+        return Sample(_copied(self.x), _copied(self.y), weights)
 
     def take(self, rows: NDArray[np.intp]) -> "Sample":
         """Return some of the rows, copied."""
