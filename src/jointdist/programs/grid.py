@@ -31,6 +31,7 @@ __all__ = ["grid_positive"]
 
 SUBGRID = 4096  # rows of either side that are worked on before a larger grid is swept
 ADDED = 300  # pairs that join the working set after a sweep
+_WHOLE = 1 << 18  # pairs of a grid that is looked at as a whole
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -148,17 +149,25 @@ def _solved_on(part: Grid, work: WorkingSet, tol: float, max_iter: int = 60) -> 
 
 
 def _violated(work: WorkingSet, seen: Lowest) -> Pairs:
-    """Return the pairs to add: the lowest of each column, and the lowest of these."""
+    """Return the pairs to add: the lowest of each column, and the lowest of these.
+
+    Where there are few columns, several of each: what a whole look at the grid finds.
+    """
     if not np.isfinite(seen.value):
         return seen.pairs[:0]
-    pairs = seen.pairs[np.argsort(seen.values, kind="stable")]
-    pairs = pairs[np.sort(np.unique(pairs[:, 1], return_index=True)[1])]
-    n = len(work.grid.F_x)
-    known = np.isin(pairs @ [n, 1], work.pairs @ [n, 1])
-    pairs = pairs[~known][:ADDED]
-    return pairs[
-        work.grid.at(work.coefficients, pairs) < -1
-    ]  # not only in single precision
+    grid, n = work.grid, len(work.grid.F_x)
+    pairs, values, each = seen.pairs, seen.values, 1
+    if len(grid.F_y) * n <= _WHOLE:
+        whole = grid.F_y @ work.coefficients @ grid.F_x.T
+        pairs = np.argwhere(whole < -1)
+        values, each = whole[whole < -1], -(-ADDED // n)
+    new = ~np.isin(pairs @ [n, 1], work.pairs @ [n, 1])
+    order = np.lexsort((values[new], pairs[new][:, 1]))
+    pairs, values = pairs[new][order], values[new][order]
+    first = np.searchsorted(pairs[:, 1], pairs[:, 1])
+    chosen = np.flatnonzero(np.arange(len(pairs)) - first < each)
+    pairs = pairs[chosen[np.argsort(values[chosen], kind="stable")][:ADDED]]
+    return pairs[grid.at(work.coefficients, pairs) < -1]  # not only in single precision
 
 
 def _grown(work: WorkingSet, more: Pairs) -> WorkingSet:
