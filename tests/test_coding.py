@@ -311,3 +311,14 @@ def test_categories_of_a_data_frame_are_words_also_if_they_are_numbers():
 def test_an_index_of_words_is_a_column():
     coding, _ = learn_coding(pd.Index(["b", "a"]), where="fit", name="Y", vector=True)
     assert coding.categories == (("a", "b"),)
+
+
+def test_a_series_keeps_its_name_for_messages_and_pictures():
+    coding, _ = learn_coding(
+        pd.Series([1.0, 2.0], name="y"), where="fit", name="Y", vector=True
+    )
+    assert coding.names == ("y",)
+    other = pd.Series([3.0], name="z")
+    assert coding.encode(other, where="given", name="y", vector=True).n == 1
+    plain, _ = learn_coding(pd.Series([1.0, 2.0]), where="fit", name="Y", vector=True)
+    assert plain.names is None

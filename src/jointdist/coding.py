@@ -153,10 +153,10 @@ def learn_coding(
         rule = "a table of n rows and d columns"
         require(vector or _columns(data, vector=True) is None, where, name, rule, got)
         rows = as_rows(data, where=where, name=name, vector=vector)
-        return Coding((None,) * rows.d, _names(data)), rows
+        return Coding((None,) * rows.d, _names(data) or _title(data)), rows
     rule = "a table with at least one row and one column"
     require(columns and len(columns[0]), where, name, rule, Words("none"))
-    names = _names(data)
+    names = _names(data) or _title(data)
     labels = range(len(columns)) if names is None else map(repr, names)
     known = tuple(
         _categories(*column, where, name) for column in zip(labels, columns, strict=True)
@@ -233,6 +233,13 @@ def _as_numbers(
 def _names(data: object) -> tuple[str, ...] | None:
     frame = _frame(data)
     return tuple(map(str, frame.columns)) if isinstance(frame, nw.DataFrame) else None
+
+
+def _title(data: object) -> tuple[str, ...] | None:
+    """Return the name of a series, if it has one."""
+    frame = _frame(data)
+    named = isinstance(frame, nw.Series) and frame.name not in {None, ""}
+    return (str(frame.name),) if named else None
 
 
 def _frame(data: Any) -> Any:

@@ -338,6 +338,8 @@ class Conditional:
             margin = 0.05 * (high - low)
             y = np.linspace(low - margin, high + margin, 400)
             curves(ax, y, self.pdf(y, grid=True))
+        if self._atoms.coding.names:
+            ax.set_xlabel(self._atoms.coding.names[0])
         return ax
 
     def to_frame(self, levels: ArrayLike = (0.05, 0.5, 0.95)) -> Any:
