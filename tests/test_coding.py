@@ -269,7 +269,7 @@ def test_an_unknown_word_is_named_with_its_row_and_column(frame):
     )
     with pytest.raises(ValueError, match=rf"\.given: `x` {told}, column 'sort'\.$"):
         model.given(x=query)
-    with pytest.raises(ValueError, match=rf"\.given: `y` {told}, column 0\.$"):
+    with pytest.raises(ValueError, match=rf"\.given: `y` {told}, column 'sort'\.$"):
         model.given(y=query["sort"])
     with pytest.raises(ValueError, match=rf"\.predict: `X` {told}"):
         model.predict(query)
