@@ -16,8 +16,16 @@ from jointdist import scan
 from jointdist.atoms import Vector
 from jointdist.errors import SignedLawWarning, Words, is_number, is_whole, require
 from jointdist.frames import to_frame
-from jointdist.laws import Laws, blank, numbers_of
+from jointdist.laws import Laws, blank
 from jointdist.plots import axes, bars, curves
+from jointdist.questions import (
+    Points,
+    levels_of,
+    numbers_of,
+    points_of,
+    require_numbers,
+    within_numbers,
+)
 from jointdist.search import Seed, generator
 
 if TYPE_CHECKING:
@@ -186,13 +194,9 @@ class Conditional:
             at point i. By default the latter if there are as many points as laws.
         """
         self._require_numbers("cdf")
-        if isinstance(y, float | list | tuple | np.ndarray):
-            values = np.asarray(y)
-            if values.dtype.kind == "f":  # infinity is a point like any other here
-                y = np.clip(values, *(np.finfo(np.float64).max * np.array([-1, 1])))
-        points, one, paired = self._points("cdf", y, grid)
-        found = self._laws.cdf(points, paired=paired)
-        return found[:, 0] if one else found
+        points = self._points("cdf", within_numbers(y), grid)
+        found = self._laws.cdf(points.at, paired=points.paired)
+        return found[:, 0] if points.alone else found
 
     def quantile(self, levels: ArrayLike) -> Vector:
         """Return quantiles: the lowest value at which the cdf reaches the level.
@@ -377,41 +381,21 @@ class Conditional:
 
     def _quantile(self, method: str, levels: ArrayLike) -> Vector:
         self._require_numbers(method)
-        rule = "a number or a vector of numbers between 0 and 1, both excluded"
-        try:
-            p = np.asarray(levels)
-        except ValueError:  # ragged
-            p = np.empty(0)
-        real = p.ndim <= 1 and p.size and p.dtype.kind in "iuf"
-        ok = real and bool(np.all((p > 0) & (p < 1)))
-        require(ok, f"Conditional.{method}", "levels", rule, levels)
+        p = levels_of(method, levels)
         found = self._shaped(self._laws.quantile(np.atleast_1d(p)))
         return found[:, 0] if p.ndim == 0 else found
 
     def _pdf(self, method: str, y: object, grid: bool | None) -> Vector:
-        where, atoms = f"Conditional.{method}", self._atoms
         got = Words("a discrete variable, which has none; ask `prob`, `mode` or `weights`")
-        require(not atoms.discrete, where, "y", "of a variable with a density", got)
-        points, one, paired = self._points(method, y, grid)
-        height = self._laws.support.density.at(points)
-        found = self._laws.ratio(points, paired=paired) * height
-        return found[:, 0] if one else found
+        smooth, where = not self._atoms.discrete, f"Conditional.{method}"
+        require(smooth, where, "y", "of a variable with a density", got)
+        points = self._points(method, y, grid)
+        height = self._laws.support.density.at(points.at)
+        found = self._laws.ratio(points.at, paired=points.paired) * height
+        return found[:, 0] if points.alone else found
 
-    def _points(self, method: str, y: Any, grid: bool | None) -> tuple[Vector, bool, bool]:
-        """Return points ``(k, d)``, whether it is one alone, and whether in pairs."""
-        where, d = f"Conditional.{method}", self._atoms.width
-        shape = np.shape(y)
-        one = len(shape) == (0 if d == 1 else 1)
-        table = np.reshape(y, (1, d)) if one and (d == 1 or shape == (d,)) else y
-        rows = self._atoms.coding.encode(table, where=where, name="y", vector=True)
-        points: Vector = np.asarray(rows.read(0, rows.n))
-        rule = f"one point for each of the {len(self)} laws if not `grid`"
-        alike = rows.n == len(self)
-        require(grid is not False or one or alike, where, "y", rule, Words(f"{rows.n}"))
-        return points, one, alike and not one and not grid
+    def _points(self, method: str, y: object, grid: bool | None) -> Points:
+        return points_of(method, self._atoms.coding, len(self), y, grid=grid)
 
     def _require_numbers(self, method: str) -> None:
-        coding = self._atoms.coding
-        words = [coding.label(i) for i, known in enumerate(coding.categories) if known]
-        got = Words(f"words in column {', '.join(words)}; ask `prob`, `mode` or `weights`")
-        require(coding.numeric, f"Conditional.{method}", "the law", "of numbers", got)
+        require_numbers(method, self._atoms.coding)

@@ -11,18 +11,18 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from jointdist import scan
 from jointdist._array import Array, to_numpy
 from jointdist.atoms import Atoms, Vector
 from jointdist.density import Smoothed, smoothed
-from jointdist.errors import SignedLawWarning, Words, require
+from jointdist.errors import SignedLawWarning
 from jointdist.ordered import Ordered, order_by
 from jointdist.quantiles import quantiles
 from jointdist.queries import Fixed, Queries
 
-__all__ = ["Laws", "Support", "blank", "numbers_of"]
+__all__ = ["Laws", "Support", "blank"]
 
 
 class Support:
@@ -229,35 +229,3 @@ class Laws:
 def blank(points: Vector, bad: NDArray[np.bool_]) -> Vector:
     """Return points, NaN where there is none."""
     return np.where(bad[..., None], np.nan, points) if bad.any() else points
-
-
-def numbers_of(
-    method: str,
-    name: str,
-    f: Callable[[Any], ArrayLike],
-    atoms: NDArray[Any],
-    kind: type = float,
-) -> Vector:
-    """Return what a function of users gives for a block of atoms, checked.
-
-    Parameters
-    ----------
-    method, name : str
-        The method and its argument, for messages.
-    f : callable
-        The function.
-    atoms : array of shape (b,) or (b, d)
-        The atoms.
-    kind : {float, bool}, default=float
-        What the function must give.
-    """
-    where, n = f"Conditional.{method}", len(atoms)
-    require(callable(f), where, name, "a function of the atoms", f)
-    found = np.asarray(f(atoms))
-    kinds, words = ("b", "True or False") if kind is bool else ("biuf", "numbers")
-    got = Words(f"values of type {found.dtype}")
-    require(found.dtype.kind in kinds, where, name, f"a function to {words}", got)
-    shape = (n,) if kind is bool else (n, *found.shape[1:])
-    rule = f"a function of {n} atoms to {n} values"
-    require(found.shape == shape, where, name, rule, Words(f"shape {found.shape}"))
-    return found.astype(np.float64)
