@@ -62,7 +62,13 @@ def known():
 
 
 class TestKnownTruths:
-    """Normal data of correlation 1/2, n = 10⁵: conditional laws are known exactly."""
+    """Normal data of correlation 1/2, n = 10⁵: conditional laws are known exactly.
+
+    The bounds at every x are near the sampling error at the edges (standard error of the
+    mean there: 0.011): of a hundred samples, seeds 0 to 99, 57 meet all of them with
+    these arguments, and 71 with those of the test below. This one is among such. What
+    holds in nearly each sample is tested below, on seeds that were not chosen.
+    """
 
     x = np.linspace(-1.96, 1.96, 99)
 
@@ -92,6 +98,27 @@ class TestKnownTruths:
         x, e = np.random.default_rng(8).normal(size=(2, 20_000))
         skill = known.score(x[:, None], 0.5 * x + np.sqrt(0.75) * e)
         assert_allclose(skill, 1 - np.sqrt(0.75), atol=0.01)
+
+
+def test_known_truths_on_samples_that_were_not_chosen():
+    """Root mean square errors over x in each sample; at every x in the mean of five."""
+    x = np.linspace(-1.96, 1.96, 99)
+    truth = 0.5 * x[:, None] + np.sqrt(0.75) * norm.ppf([0.05, 0.5, 0.95])
+    means, quantiles = [], []
+    for seed in range(5):
+        X, e = np.random.default_rng(seed).normal(size=(2, 100_000))
+        arguments = {"regularization": 1e-8, "tol": 1e-6, "kernel_x": Gaussian(2.0)}
+        y = 0.5 * X + np.sqrt(0.75) * e
+        model = fitted(X[:, None], y, kernel_y=Gaussian(2.0), **arguments)
+        law, told = model.given(x=x), model.dependence(permutations=1)
+        means.append(law.mean() - 0.5 * x)
+        quantiles.append(law.quantile([0.05, 0.5, 0.95]) - truth)
+        assert np.sqrt(np.mean(means[-1] ** 2)) <= 0.02
+        assert np.sqrt(np.mean(quantiles[-1] ** 2, axis=0)).max() <= 0.05
+        assert_allclose(told.chi2, 1 / 3, rtol=0.05)
+        assert_allclose(told.mutual_information, -0.5 * np.log(0.75), rtol=0.05)
+    assert np.abs(np.mean(means, axis=0)).max() <= 0.02
+    assert np.abs(np.mean(quantiles, axis=0)).max() <= 0.05
 
 
 def test_pipeline_search_and_cross_validation(bivariate):
