@@ -12,8 +12,17 @@ from typing import Protocol
 import numpy as np
 
 from jointdist.programs.objective import Matrix, Objective, Vector
+from jointdist.programs.solution import Certificate, Solution, Status
 
-__all__ = ["Proximal", "Splitting", "first_weight", "iterate", "lagging", "moved"]
+__all__ = [
+    "Proximal",
+    "Splitting",
+    "finished",
+    "first_weight",
+    "iterate",
+    "lagging",
+    "moved",
+]
 
 _MEMORY = 8  # differences that are combined
 _EVERY = 5  # steps between two looks at the certificate
@@ -123,3 +132,38 @@ def lagging(multiplier: float, size: float) -> float:
 def moved(upper: float, lower: float) -> float:
     """Return the change of weight for recent improvements of both bounds."""
     return min(max(math.sqrt(max(upper, 1e-300) / max(lower, 1e-300)), 1 / 3), 3.0)
+
+
+def finished(
+    objective: Objective,
+    H: Matrix,
+    force: Matrix,
+    *,
+    violation: float,
+    complementarity: float,
+    gap: float,
+    optimal: bool,
+    multipliers: dict[str, object],
+    iterations: int,
+) -> Solution:
+    """Return the solution of a splitting with its certificate.
+
+    ``force`` is what the multipliers of the constraint add to ``b``: at the optimum
+    ``a H = b + force - mu e``.
+    """
+    e, a, b = objective.e, objective.a, objective.b
+    mu = objective.multiplier((b + force) * objective.inverse)
+    drift = 0.0 if e is None else mu * e
+    residual = (a * H - b - force + drift)[objective.inverse > 0]
+    size = float((np.abs(b) + np.abs(drift) + np.abs(force)).max())
+    off = 0.0 if e is None else abs(float(np.sum(e * H)))
+    stationarity = float(np.abs(residual).max(initial=0.0)) / size
+    feasibility = max(violation, off, 0.0)
+    return Solution(
+        H,
+        objective(H),
+        status=Status.OPTIMAL if optimal else Status.INEXACT,
+        certificate=Certificate(stationarity, feasibility, complementarity, gap),
+        multipliers=multipliers if e is None else {**multipliers, "normalisation": mu},
+        iterations=iterations,
+    )

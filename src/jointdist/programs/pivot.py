@@ -14,9 +14,16 @@ from numpy.typing import ArrayLike
 from jointdist.errors import Words, is_number, is_whole, require
 from jointdist.executor import one_blas_thread
 from jointdist.programs._checks import require_start
-from jointdist.programs._splitting import Proximal, first_weight, iterate, lagging, moved
+from jointdist.programs._splitting import (
+    Proximal,
+    finished,
+    first_weight,
+    iterate,
+    lagging,
+    moved,
+)
 from jointdist.programs.objective import Matrix, Objective, Vector, closed_form
-from jointdist.programs.solution import Certificate, Solution, Status
+from jointdist.programs.solution import Solution
 
 __all__ = ["pivot_positive"]
 
@@ -156,7 +163,6 @@ class _Graph:
     ) -> None:
         self.objective, self.tol = objective, tol
         (self.T_y, self.T_x), (self.lower, self.upper) = maps, bounds
-        self.kept = objective.inverse > 0
         (s_y, self.Q_y), (s_x, self.Q_x) = _singular(maps[0]), _singular(maps[1])
         largest, least = float(s_y[0] * s_x[0]), float(s_y[-1] * s_x[-1])
         least = max(least, 1e-16 * largest, 1e-300)
@@ -260,28 +266,17 @@ class _Graph:
         return self.joined(self.h + self.off_h / factor, z + off_z)
 
     def solution(self, steps: int) -> Solution:
-        e, a, b, H = self.objective.e, self.objective.a, self.objective.b, self.H
-        pull = self.T_y.T @ self.W @ self.T_x
-        mu = self.objective.multiplier((b + pull) * self.objective.inverse)
-        drift = 0.0 if e is None else mu * e
-        residual = (a * H - b + drift - pull)[self.kept]
-        size = float((np.abs(b) + np.abs(drift) + np.abs(pull)).max())
-        off = 0.0 if e is None else abs(float(np.sum(e * H)))
+        H, pull = self.H, self.T_y.T @ self.W @ self.T_x
         total = _total(H, (self.T_y, self.T_x), (self.lower, self.upper))
-        certificate = Certificate(
-            float(np.abs(residual).max(initial=0.0)) / size,
-            max(-1 - total, off, 0.0),
-            abs(1 + float(np.sum(pull * H)) / self.nu) if self.nu > 0 else 0.0,
-            self.gap,
-        )
-        multipliers: dict[str, object] = {"positivity": self.nu, "features": self.W}
-        if e is not None:
-            multipliers["normalisation"] = mu
-        return Solution(
+        active = self.nu > 0
+        return finished(
+            self.objective,
             H,
-            self.upper_value,
-            status=Status.OPTIMAL if self.gap <= self.tol else Status.INEXACT,
-            certificate=certificate,
-            multipliers=multipliers,
+            pull,
+            violation=-1 - total,
+            complementarity=abs(1 + float(np.sum(pull * H)) / self.nu) if active else 0.0,
+            gap=self.gap,
+            optimal=self.gap <= self.tol,
+            multipliers={"positivity": self.nu, "features": self.W},
             iterations=steps,
         )

@@ -18,9 +18,16 @@ import numpy as np
 from jointdist.errors import is_number, is_whole, require
 from jointdist.executor import one_blas_thread
 from jointdist.programs._checks import require_start
-from jointdist.programs._splitting import Proximal, first_weight, iterate, lagging, moved
+from jointdist.programs._splitting import (
+    Proximal,
+    finished,
+    first_weight,
+    iterate,
+    lagging,
+    moved,
+)
 from jointdist.programs.objective import Matrix, Objective, Vector, closed_form
-from jointdist.programs.solution import Certificate, Solution, Status
+from jointdist.programs.solution import Solution
 
 __all__ = ["spectral_ball"]
 
@@ -186,29 +193,17 @@ class _Ball:
         return v.ravel()
 
     def solution(self, steps: int) -> Solution:
-        e, a, b = self.objective.e, self.objective.a, self.objective.b
-        H, Y = self.H, self.Y
-        mu = self.objective.multiplier((b - Y) * self.objective.inverse)
-        pull = 0.0 if e is None else mu * e
-        residual = (a * H - b + pull + Y)[self.kept]
-        size = float((np.abs(b) + np.abs(pull) + np.abs(Y)).max())
-        off = 0.0 if e is None else abs(float(np.sum(e * H)))
+        H, Y, r = self.H, self.Y, self.radius
         nuclear = float(np.linalg.norm(Y, "nuc"))
-        slack = self.radius * nuclear - float(np.sum(Y * H))
-        certificate = Certificate(
-            float(np.abs(residual).max(initial=0.0)) / size,
-            max(_norm(H) / self.radius - 1, off, 0.0),
-            abs(slack) / max(self.radius * nuclear, 1e-300),
-            self.gap,
-        )
-        multipliers: dict[str, object] = {"spectral": Y}
-        if e is not None:
-            multipliers["normalisation"] = mu
-        return Solution(
+        slack = abs(r * nuclear - float(np.sum(Y * H)))
+        return finished(
+            self.objective,
             H,
-            self.upper,
-            status=Status.OPTIMAL if self.gap <= self.tol else Status.INEXACT,
-            certificate=certificate,
-            multipliers=multipliers,
+            -Y,
+            violation=_norm(H) / r - 1,
+            complementarity=slack / max(r * nuclear, 1e-300),
+            gap=self.gap,
+            optimal=self.gap <= self.tol,
+            multipliers={"spectral": Y},
             iterations=steps,
         )
