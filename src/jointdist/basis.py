@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from jointdist._array import Array, array_namespace, symmetric
 from jointdist.errors import Words, require
 from jointdist.executor import Executor, executor_for
-from jointdist.features import FeatureMap
+from jointdist.features import Features
 from jointdist.lowrank import LowRank
 from jointdist.reduction import Reduction
 from jointdist.rows import as_rows
@@ -42,7 +42,7 @@ class Basis:
 
     Attributes
     ----------
-    map : FeatureMap
+    map : Features
         The features :math:`\phi`.
     rotation : Array of shape (m, m)
         The orthogonal matrix :math:`V`.
@@ -57,7 +57,7 @@ class Basis:
         The trace error of the low-rank factor, and its share of the trace.
     """
 
-    map: FeatureMap
+    map: Features
     rotation: Array
     eigenvalues: Array
     mean: Array

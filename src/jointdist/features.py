@@ -9,6 +9,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from scipy.linalg.lapack import dtrtri
@@ -16,9 +17,92 @@ from scipy.linalg.lapack import dtrtri
 from jointdist._array import Array, array_namespace, device, like, to_numpy
 from jointdist.kernels import Kernel
 
-__all__ = ["FeatureMap", "kernel_diagonal", "kernel_matrix"]
+__all__ = [
+    "FeatureMap",
+    "Features",
+    "Triangular",
+    "fingerprint",
+    "kernel_diagonal",
+    "kernel_matrix",
+]
 
 _WIDTH = 64  # of a diagonal block in the forward substitution
+
+
+class Features(Protocol):
+    r"""What the engine needs of features: :math:`\phi(z) = C^{-1} \tau(z)`.
+
+    The columns :math:`\tau` are values of the kernel at landmarks, or monomials.
+    """
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel whose features they are, or nearly are."""
+        ...
+
+    @property
+    def core(self) -> Array:
+        """The lower-triangular matrix :math:`C`."""
+        ...
+
+    @property
+    def inverse_core(self) -> Array:
+        """The inverse of :math:`C`."""
+        ...
+
+    @property
+    def rank(self) -> int:
+        """The number of features."""
+        ...
+
+    @property
+    def width(self) -> int:
+        """The number of columns of the points."""
+        ...
+
+    @property
+    def origin(self) -> Array:
+        """A point amid the data."""
+        ...
+
+    @property
+    def key(self) -> str:
+        """A fingerprint: maps with the same key have the same features."""
+        ...
+
+    @property
+    def amplification(self) -> float:
+        """How much the solve may enlarge the rounding of the columns."""
+        ...
+
+    @property
+    def complete(self) -> bool:
+        """Whether the features are all of the kernel, so that no trace is lost."""
+        ...
+
+    def columns(self, Z: Array) -> Array:
+        r"""Return :math:`\tau(z_i)` as columns, of shape ``(m, n)``."""
+        ...
+
+    def solve(self, columns: Array) -> Array:
+        """Return :math:`C^{-1}` times ``columns``."""
+        ...
+
+    def features(self, Z: Array) -> Array:
+        r"""Return :math:`\phi(z_i)` as rows, of shape ``(n, m)``."""
+        ...
+
+    def novelty(self, phi: Array, Z: Array) -> Array:
+        """Return how unlike the sample points are, from zero to one.
+
+        Parameters
+        ----------
+        phi : Array of shape (n, m)
+            Their features, in any rotation.
+        Z : Array of shape (n, d)
+            The points.
+        """
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,10 +147,13 @@ class FeatureMap:
 
         It is made of the kernel's ``repr``, less addresses, the landmarks and the core.
         """
-        name = re.sub(r" at 0x[0-9a-fA-F]+", "", repr(self.kernel)).encode()
-        arrays = (to_numpy(a) for a in (self.landmarks, self.core))
-        parts = (repr(a.shape).encode() + np.ascontiguousarray(a).tobytes() for a in arrays)
-        return hashlib.blake2b(b"".join([name, *parts]), digest_size=16).hexdigest()
+        name = re.sub(r" at 0x[0-9a-fA-F]+", "", repr(self.kernel))
+        return fingerprint(name, self.landmarks, self.core)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the features are all of the kernel: not known of any."""
+        return False
 
     @cached_property
     def inverse_core(self) -> Array:
@@ -104,7 +191,51 @@ class FeatureMap:
         return kernel_matrix(self.kernel, self.landmarks, Z)
 
     def solve(self, columns: Array) -> Array:
-        """Return :math:`C^{-1}` times ``columns``, by forward substitution in blocks."""
+        """Return :math:`C^{-1}` times ``columns``."""
+        return self._triangular.solve(columns)
+
+    def features(self, Z: Array) -> Array:
+        r"""Return :math:`\phi(z_i)` as rows, of shape ``(n, m)``."""
+        return self.solve(self.columns(Z)).T
+
+    def novelty(self, phi: Array, Z: Array) -> Array:
+        r"""Return :math:`1 - |\phi(z)|^2 / k(z, z)`, what the landmarks miss of points.
+
+        Parameters
+        ----------
+        phi : Array of shape (n, m)
+            The features of the points, in any rotation.
+        Z : Array of shape (n, d)
+            The points.
+        """
+        xp = array_namespace(phi)
+        whole = like(to_numpy(kernel_diagonal(self.kernel, Z)), phi)
+        kept = xp.sum(phi * phi, axis=1)
+        return xp.where(whole > 0, 1 - kept / xp.where(whole > 0, whole, 1.0), 0.0)
+
+    @cached_property
+    def _triangular(self) -> "Triangular":
+        return Triangular(self.core, _WIDTH)
+
+
+class Triangular:
+    """Forward substitution in blocks.
+
+    Parameters
+    ----------
+    core : Array of shape (m, m)
+        A lower-triangular matrix.
+    width : int
+        The rows of a block, whose inverse is formed: the fewer, the more exact.
+    """
+
+    def __init__(self, core: Array, width: int) -> None:
+        rank = int(core.shape[0])
+        ends = [(a, min(a + width, rank)) for a in range(0, rank, width)]
+        self._blocks = [(a, b, core[a:b, :a], _inverse(core[a:b, a:b])) for a, b in ends]
+
+    def solve(self, columns: Array) -> Array:
+        """Return the inverse of the core times ``columns``, of shape ``(m, n)``."""
         xp = array_namespace(columns)
         solved = xp.empty_like(columns)
         for a, b, left, inverse in self._blocks:
@@ -114,16 +245,12 @@ class FeatureMap:
             solved[a:b, :] = inverse @ rest
         return solved
 
-    def features(self, Z: Array) -> Array:
-        r"""Return :math:`\phi(z_i)` as rows, of shape ``(n, m)``."""
-        return self.solve(self.columns(Z)).T
 
-    @cached_property
-    def _blocks(self) -> list[tuple[int, int, Array, Array]]:
-        """Per block of rows of the core: its edges, what is left of it, its inverse."""
-        C, edges = self.core, range(0, self.rank, _WIDTH)
-        ends = [(a, min(a + _WIDTH, self.rank)) for a in edges]
-        return [(a, b, C[a:b, :a], _inverse(C[a:b, a:b])) for a, b in ends]
+def fingerprint(name: str, *arrays: Array) -> str:
+    """Return a short text that differs if the name or any number does."""
+    hosts = [np.ascontiguousarray(to_numpy(a)) for a in arrays]
+    parts = [repr(a.shape).encode() + a.tobytes() for a in hosts]
+    return hashlib.blake2b(b"".join([name.encode(), *parts]), digest_size=16).hexdigest()
 
 
 def kernel_matrix(kernel: Kernel, X: Array, Z: Array) -> Array:

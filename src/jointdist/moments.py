@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from jointdist._array import Array, array_namespace, device, like, symmetric, to_numpy
 from jointdist.errors import Words, require
 from jointdist.executor import Executor, executor_for
-from jointdist.features import FeatureMap, kernel_diagonal
+from jointdist.features import Features, kernel_diagonal
+from jointdist.kernels import Kernel
 from jointdist.rows import Rows, as_rows, as_weights
 
 __all__ = ["Moments", "Precision", "collect", "moments", "paired_rows", "powers"]
@@ -125,7 +126,7 @@ class Moments:
         most = max(ratio(taken.gram, self.gram), ratio(taken.powers_y, self.powers_y))
         return float(np.log10(max(most, 1.0)))
 
-    def prefix(self, x: FeatureMap, y: FeatureMap) -> "Moments":
+    def prefix(self, x: Features, y: Features) -> "Moments":
         """Return the moments of the first features only, those of the maps given."""
         xp = array_namespace(self.gram)
         rows = np.r_[0, 1 : 1 + x.rank, 1 + self.rank_x : 1 + self.rank_x + y.rank]
@@ -188,8 +189,8 @@ def powers(origin: Array, z: Array, *, squared: bool | None = None) -> Array:
 
 
 def moments(
-    map_x: FeatureMap,
-    map_y: FeatureMap,
+    map_x: Features,
+    map_y: Features,
     X: object,
     Y: object,
     *,
@@ -204,7 +205,7 @@ def moments(
 
     Parameters
     ----------
-    map_x, map_y : FeatureMap
+    map_x, map_y : Features
         The features of the two sides.
     X, Y : array, memory map or DataFrame of shape (n, d)
         The paired rows; Y may be a vector.
@@ -239,8 +240,8 @@ def paired_rows(
 
 
 def collect(
-    map_x: FeatureMap,
-    map_y: FeatureMap,
+    map_x: Features,
+    map_y: Features,
     x: Rows,
     y: Rows,
     weights: NDArray[np.float64] | None,
@@ -276,8 +277,7 @@ def collect(
             columns = side.columns(z)
             columns = columns if wait else side.solve(columns)
             parts.append(xp.astype(columns, dtype, copy=False))
-            diagonal = kernel_diagonal(side.kernel, z)
-            traces.append(float(xp.sum(diagonal) if w is None else w @ diagonal))
+            traces.append(0.0 if side.complete else _trace(side.kernel, z, w))
         f = xp.concat(parts, axis=0)
         p = powers(origin, blocks[1]) if w is None else w * powers(origin, blocks[1])
         cross = xp.concat([xp.sum(p, axis=1)[None, :], columns @ p.T])
@@ -296,4 +296,16 @@ def collect(
                 gram = gram.T
     if late[1]:
         total.powers_y[1:, :] = map_y.solve(total.powers_y[1:, :])
-    return replace(total, gram=symmetric(gram))
+    total = replace(total, gram=symmetric(gram))
+    kept = [float(squares.sum()) for _, squares in total.sides]
+    return replace(
+        total,
+        trace_x=kept[0] if map_x.complete else total.trace_x,
+        trace_y=kept[1] if map_y.complete else total.trace_y,
+    )
+
+
+def _trace(kernel: Kernel, z: Array, w: Array | None) -> float:
+    diagonal = kernel_diagonal(kernel, z)
+    return float(array_namespace(z).sum(diagonal) if w is None else w @ diagonal)
+

@@ -16,7 +16,6 @@ from jointdist._array import Array, to_numpy
 from jointdist.atoms import Vector, host_features
 from jointdist.basis import Basis
 from jointdist.executor import Executor
-from jointdist.features import kernel_diagonal
 from jointdist.rows import Rows
 
 __all__ = ["Fixed", "Queries"]
@@ -91,16 +90,12 @@ class Queries:
         return np.concatenate(list(self.executor.map(block, self.rows)))
 
     def novelty(self) -> Vector:
-        r"""Return :math:`1 - |\phi(x)|^2 / k(x, x)`, what the landmarks miss of each condition."""
+        """Return how unlike the sample each condition is, from zero to one."""
         shift = to_numpy(self.basis.mean) @ to_numpy(self.basis.rotation)
 
         def block(_start: int, z: Array) -> Vector:
             phi = host_features(self.basis, z) + shift  # but for a rotation
-            whole = to_numpy(kernel_diagonal(self.basis.map.kernel, z))
-            kept = np.divide(
-                (phi * phi).sum(axis=1), whole, where=whole > 0, out=whole * 0 + 1
-            )
-            missed: Vector = np.clip(1 - kept, 0.0, 1.0)
+            missed: Vector = np.clip(self.basis.map.novelty(phi, z), 0.0, 1.0)
             return missed
 
         return np.concatenate(list(self.executor.map(block, self.rows)))
