@@ -43,10 +43,8 @@ def chosen_kernel(
     """
     if isinstance(kernel, str) and kernel == "auto":
         return default_kernel(coding, rows, weights, rng)
-    ok, name = isinstance(kernel, Kernel), f"kernel_{side}"
-    require(
-        ok, "JointDistribution", name, 'a kernel, as kernels.Gaussian(), or "auto"', kernel
-    )
+    ok, rule = isinstance(kernel, Kernel), 'a kernel, as kernels.Gaussian(), or "auto"'
+    require(ok, rows.where, f"kernel_{side}", rule, kernel)
     return cast("Kernel", kernel)
 
 
