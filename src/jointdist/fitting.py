@@ -4,6 +4,7 @@ The objective is diagonal in the double-orthogonal basis. What ``positivity`` me
 decided here, and nowhere else.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
@@ -47,37 +48,37 @@ Positivity: TypeAlias = Literal[
 ]
 
 
-def require_arguments(
-    regularization: object,
-    tol: object,
-    marginals: object,
-    positivity: object,
-    grid_rows: object,
-) -> None:
-    """Raise unless these arguments of the estimator obey their rules."""
+def require_arguments(where: str, **arguments: object) -> None:
+    """Raise unless arguments of an estimator obey their rules.
 
-    def must(ok: object, name: str, rule: str, value: object) -> None:
-        require(ok, "JointDistribution", name, rule, value)
+    Parameters
+    ----------
+    where : str
+        The estimator.
+    **arguments
+        Some of those that estimators have in common.
+    """
+    for name, value in arguments.items():
+        rule, obeys = _RULES[name]
+        require(obeys(value), where, name, rule, value)
 
-    named = isinstance(regularization, str) and regularization == "auto"
-    ridge = named or is_number(regularization, least=0)
-    must(ridge, "regularization", 'a number of at least 0, or "auto"', regularization)
-    must(is_number(tol, least=0, below=1), "tol", "a number from 0 to below 1", tol)
-    known = get_args(Marginals), get_args(Positivity)
-    must(
-        isinstance(marginals, str) and marginals in known[0],
-        "marginals",
-        f"one of {known[0]}",
-        marginals,
-    )
-    must(
-        isinstance(positivity, str) and positivity in known[1],
-        "positivity",
-        f"one of {known[1]}",
-        positivity,
-    )
-    whole = is_whole(grid_rows, least=1)
-    must(whole, "grid_rows", "an integer of at least 1", grid_rows)
+
+def _is_ridge(value: object) -> bool:
+    return (isinstance(value, str) and value == "auto") or is_number(value, least=0)
+
+
+def _one_of(kinds: object) -> tuple[str, Callable[[object], bool]]:
+    known = get_args(kinds)
+    return f"one of {known}", lambda value: isinstance(value, str) and value in known
+
+
+_RULES: dict[str, tuple[str, Callable[[object], bool]]] = {
+    "regularization": ('a number of at least 0, or "auto"', _is_ridge),
+    "tol": ("a number from 0 to below 1", lambda tol: is_number(tol, least=0, below=1)),
+    "marginals": _one_of(Marginals),
+    "positivity": _one_of(Positivity),
+    "grid_rows": ("an integer of at least 1", lambda rows: is_whole(rows, least=1)),
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
