@@ -4,6 +4,7 @@ Each minimises the same diagonal quadratic, under another form of positivity. No
 of kernels or data. Costs are per step, with :math:`m_Y m_X` coefficients.
 """
 
+from jointdist.programs.embedding import embedding
 from jointdist.programs.grid import grid_positive
 from jointdist.programs.objective import Objective, closed_form
 from jointdist.programs.pivot import pivot_positive
@@ -17,6 +18,7 @@ __all__ = [
     "Solution",
     "Status",
     "closed_form",
+    "embedding",
     "grid_positive",
     "pivot_positive",
     "product_bounds",

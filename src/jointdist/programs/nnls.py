@@ -14,7 +14,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from jointdist.programs.objective import Matrix, Vector
 
-__all__ = ["nonnegative"]
+__all__ = ["nearest_in_hull", "nonnegative"]
 
 Mask = NDArray[np.bool_]
 
@@ -57,6 +57,36 @@ def nonnegative(G: Matrix, c: Vector, start: Vector | None = None) -> Vector:
     if v is None:
         v = lawson_hanson(M, q, first)
     return scale * v
+
+
+def nearest_in_hull(P: Matrix, start: Vector | None = None) -> Vector:
+    r"""Return the weights of the point nearest to zero in the hull of some points.
+
+    They minimise :math:`|P^\top u|` over :math:`u \ge 0` with sum one, and are a multiple
+    of the w that minimises :math:`\tfrac12 |P^\top w|^2 - 1^\top w` over :math:`w \ge 0`:
+    the optimality conditions are the same.
+
+    Parameters
+    ----------
+    P : array of shape (k, d)
+        The points, one in each row.
+    start : array of shape (k,), optional
+        Where it is positive, the weights are expected to be.
+
+    Returns
+    -------
+    array of shape (k,)
+        The weights. If zero is in the hull, their point is zero but for rounding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jointdist.programs.nnls import nearest_in_hull
+    >>> nearest_in_hull(np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 2.0]])).round(9)
+    array([0.5, 0.5, 0. ])
+    """
+    w = nonnegative(P @ P.T, -np.ones(len(P)), start)
+    return w / float(w.sum())
 
 
 def block_pivoting(M: Matrix, q: Vector, free: Mask, max_iter: int = 25) -> Vector | None:

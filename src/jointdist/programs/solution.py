@@ -19,6 +19,11 @@ class Status(Enum):
         "The constraints hold, but the optimum was not reached to tolerance: `gap` in "
         "the certificate bounds what is missing. Raise `regularization`."
     )
+    INFEASIBLE = (
+        "No coefficients satisfy the constraints: no function of X in the basis is one, "
+        'or positive, where it has to be. Ask for "average" in place of "sample", or use '
+        "a kernel of X with positive values."
+    )
 
     @property
     def ok(self) -> bool:

@@ -1,0 +1,200 @@
+r"""Conditional mean embeddings with structural constraints (paper, appendix).
+
+The objective of Eq. `eq:lowrankprog`, divided by :math:`n`, is
+
+.. math:: \tilde R(F) = \sum_{ij} (c_{X,j} + \lambda) F_{ij}^2 - 2 \langle M, F \rangle.
+
+The law at :math:`x` has the weights :math:`T F \Psi_X(x)` on the pivots of Y, where
+:math:`T = S^{-\top}` and :math:`S = \Psi_Y(P)` are the basis functions at the pivots.
+Its mass is :math:`t^\top F \Psi_X(x)` with :math:`S t = 1`.
+
+What holds on average over the sample sees :math:`F` only through :math:`g = F b`, with
+the mean :math:`b` of :math:`\Psi_X`. The best :math:`F` for a given :math:`g` has a closed
+form, and the weights :math:`u = T g` are left: the nearest point of a cone, or of a
+simplex, to a point of the kernel's space, a program of :math:`m_Y` variables. What holds
+at every row is a program with positivity on a grid: that of the pivots and the rows.
+"""
+
+from typing import get_args
+
+import numpy as np
+
+from jointdist.errors import Words, is_number, require
+from jointdist.executor import one_blas_thread
+from jointdist.programs._checks import require_start
+from jointdist.programs._embedded import (
+    Dual,
+    Problem,
+    Scope,
+    finished,
+    infeasible,
+    unbound,
+)
+from jointdist.programs._embedded_rows import on_sample
+from jointdist.programs.nnls import nearest_in_hull, nonnegative
+from jointdist.programs.objective import Matrix, Objective, Vector
+from jointdist.programs.solution import Solution
+from jointdist.rows import as_rows
+
+__all__ = ["Scope", "embedding"]
+
+
+def embedding(
+    objective: Objective,
+    at_pivots: Matrix,
+    mean: Vector,
+    *,
+    normalization: Scope = "average",
+    positivity: Scope = "average",
+    features: Matrix | None = None,
+    tol: float = 1e-5,
+    start: Solution | None = None,
+) -> Solution:
+    r"""Minimise under a normalisation and a positivity, each on average or at every row.
+
+    Parameters
+    ----------
+    objective : Objective
+        With :math:`M = \frac1n \Psi_Y^\top \Psi_X` as its linear term, ``c_y`` of ones,
+        and no normalisation of its own. The basis of X must not be centred.
+    at_pivots : array of shape (m_Y, m_Y)
+        The basis functions :math:`S = \Psi_Y(P)` at the pivots of Y, one row for each:
+        the core times the rotation.
+    mean : array of shape (m_X,)
+        The mean :math:`b` of the basis functions of X over the sample.
+    normalization : {"none", "average", "sample"}, default="average"
+        Where the mass of the laws is one: nowhere, on average over the sample
+        (Eq. `normCME`), or at every row (Eq. `normCMEfull`).
+    positivity : {"none", "average", "sample"}, default="average"
+        Where no weight is negative: nowhere, on average over the sample
+        (Eq. `posCMEave`), or at every row (Eq. `posCME`).
+    features : array of shape (n, m_X), optional
+        The basis functions of X at all rows of the sample. Only ``"sample"`` needs them.
+    tol : float, default=1e-5
+        The certified gap to the optimum, relative to the objective.
+    start : Solution, optional
+        Of the same constraints, for instance with another ridge.
+
+    Returns
+    -------
+    Solution
+        ``Status.INFEASIBLE``, with coefficients that are not numbers, if the basis of X
+        has no function that is one (normalisation) or positive (positivity) at every
+        row, or none of mean one; ``feasibility`` then tells how much is missing.
+
+        Else the multipliers are ``"normalisation"``, a number or, for ``"sample"``, an
+        array of shape (m_X,); and ``"positivity"``, an array of shape (m_Y,) or, for
+        ``"sample"``, one for each of ``"pairs"``: of a pivot and a row.
+
+    Notes
+    -----
+    Constraints on average cost :math:`O(m_Y^2 (m_Y + m_X))`, and can always be met unless
+    the mean is zero. A normalisation at every row is a least-squares problem, :math:`O(n
+    m_X^2)`. Positivity at every row is :func:`grid_positive`, with sweeps of
+    :math:`O(n m_Y m_X)`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jointdist.programs import Objective, embedding
+    >>> objective = Objective(np.array([[0.3], [-0.1]]), np.ones(2), np.ones(1), 0.5)
+    >>> embedding(objective, np.eye(2), np.ones(1)).value.round(9)
+    array([[0.63333333],
+           [0.36666667]])
+    >>> objective = Objective(np.array([[0.9], [-0.9]]), np.ones(2), np.ones(1), 0.5)
+    >>> embedding(objective, np.eye(2), np.ones(1)).value.round(9)
+    array([[1.],
+           [0.]])
+    """
+    where = "embedding"
+    S, b = _checked(objective, at_pivots, mean)
+    for name, value in (("normalization", normalization), ("positivity", positivity)):
+        known = value in get_args(Scope)
+        require(known, where, name, f"one of {get_args(Scope)}", value)
+    require(is_number(tol, least=0) and tol > 0, where, "tol", "positive", tol)
+    require_start(where, start, objective)
+    rows = np.empty((0, len(b)))
+    if "sample" in {normalization, positivity}:
+        rows = _rows(features, len(b))
+    problem = Problem(objective, S, b, rows, normalization, positivity)
+    with one_blas_thread:  # the matrices are small
+        if problem.missing > 0:
+            return infeasible(problem, problem.missing)
+        if problem.lowest(problem.first) >= 0:
+            return finished(problem, problem.first, unbound(problem), tol)
+        solve = _on_average if positivity == "average" else on_sample
+        return solve(problem, tol, start)
+
+
+def _on_average(problem: Problem, tol: float, start: Solution | None) -> Solution:
+    r"""Find the weights :math:`u = T F b`, and the coefficients that belong to them.
+
+    They cost :math:`|S^\top u - g|^2 / \beta` more than the optimum without positivity,
+    which has the mean g. The gap is by convexity: the optimal weights sum to the total
+    mass, or else to at most :math:`|t| |g|`, since the nearest point of a cone is not
+    longer.
+    """
+    S, b, t = problem.S, problem.b, problem.t
+    g = problem.first @ b
+    free = None if start is None else _used(start, len(S))
+    if problem.normalization == "none":
+        most = float(np.linalg.norm(t) * np.linalg.norm(g))
+        u = nonnegative(S @ S.T, -(S @ g), free)
+        slope = S @ (S.T @ u - g) / problem.beta
+    else:
+        most = float(t @ g)
+        u = most * nearest_in_hull(most * S - g, free)
+        slope = S @ (S.T @ u - g) / problem.beta
+        slope -= slope @ u / most
+    z = np.maximum(slope, 0.0)
+    gap = 2 * float(slope @ u + most * max(-slope.min(), 0.0))
+    dual = Dual({"positivity": z}, np.multiply.outer(z, b), float(z @ u), gap)
+    return finished(problem, problem.through(S.T @ u), dual, tol, 1)
+
+
+def _used(start: Solution, m: int) -> Vector | None:
+    """Return one for the weights that an earlier solution uses: no force acts on them."""
+    z = start.multipliers.get("positivity", ())
+    return (z == 0).astype(float) if np.shape(z) == (m,) else None
+
+
+def _checked(
+    objective: Objective, at_pivots: object, mean: object
+) -> tuple[Matrix, Vector]:
+    """Return the arrays, if they and the objective fit each other.
+
+    The mean is without the functions that the objective leaves out.
+    """
+    where = "embedding"
+    require(isinstance(objective, Objective), where, "objective", "an Objective", objective)
+    m_y, m_x = objective.b.shape
+    ours = min(m_y, m_x) > 0 and (objective.c_y == 1).all() and objective.mean_y is None
+    rule = "one of coefficients, with `c_y` of ones and without a normalisation"
+    require(ours, where, "objective", rule, Words("another"))
+    finite = bool(np.isfinite(objective.b).all() and np.isfinite(objective.a).all())
+    got = Words("numbers that are not finite")
+    require(finite, where, "objective", "finite", got)
+    arrays = []
+    for name, given, shape in (
+        ("at_pivots", at_pivots, (m_y, m_y)),
+        ("mean", mean, (m_x,)),
+    ):
+        array = np.asarray(given, dtype=np.float64)
+        fits, got_shape = array.shape == shape, Words(f"shape {array.shape}")
+        require(fits, where, name, f"of shape {shape}", got_shape)
+        require(np.isfinite(array).all(), where, name, "finite", got)
+        arrays.append(array)
+    S, b = arrays
+    regular = np.linalg.slogdet(S)[0] != 0
+    require(regular, where, "at_pivots", "invertible", Words("a singular matrix"))
+    return S, np.where(objective.inverse[0] > 0, b, 0.0)
+
+
+def _rows(features: object, m_x: int) -> Matrix:
+    """Return the basis functions of X at the rows."""
+    given = features is not None
+    rule = "the basis functions of X at all rows, if constraints hold there"
+    require(given, "embedding", "features", rule, features)
+    table = as_rows(features, where="embedding", name="features")
+    table.require_width(m_x)
+    return np.ascontiguousarray(table.read(0, table.n))
