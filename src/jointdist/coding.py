@@ -6,18 +6,18 @@ columns of words is copied once, its words replaced by codes.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
-from jointdist._array import is_array
+from jointdist._array import is_array, to_numpy
 from jointdist.errors import Words, require
 from jointdist.rows import Rows, as_rows
 
-__all__ = ["Coding", "learn_coding"]
+__all__ = ["Coded", "Coding", "learn_coding"]
 
 Categories: TypeAlias = tuple[Any, ...]
 
@@ -58,13 +58,17 @@ class Coding:
 
         Parameters
         ----------
-        data : array, DataFrame or sequence
+        data : array, DataFrame, sequence or Coded
             The table. Each word must be one of the categories.
         where, name : str
             The caller and its argument, for messages.
         vector : bool, default=False
             Whether a one-dimensional array stands for a table of one column.
         """
+        if isinstance(data, Coded):
+            same, known = data.coding.categories == self.categories, list(self.categories)
+            require(same, where, name, f"of categories {known}", data.coding.categories)
+            return data.rows
         if self.names is not None and (found := _names(data)) is not None:
             rule = f"of columns {list(self.names)}"
             require(found == self.names, where, name, rule, list(found))
@@ -76,14 +80,17 @@ class Coding:
         if columns is None:
             rows = as_rows(data, where=where, name=name, vector=vector)
             rows.require_width(self.width)
-            coded = [self.label(i) for i, known in enumerate(self.categories) if known]
-            rule = f"a table with words in columns {', '.join(coded)}"
-            require(not coded, where, name, rule, Words("numbers"))
-        else:
-            same, rule = len(columns) == self.width, f"a table of {self.width} columns"
-            require(same, where, name, rule, len(columns))
-            rows = as_rows(self._coded(columns, where, name), where=where, name=name)
-        return rows
+            words = [
+                self.label(i) for i, known in enumerate(self.categories) if _words(known)
+            ]
+            rule = f"a table with words in columns {', '.join(words)}"
+            require(not words, where, name, rule, Words("numbers"))
+            if self.numeric:
+                return rows
+            columns = to_numpy(rows.read(0, rows.n)).T.tolist()
+        same, rule = len(columns) == self.width, f"a table of {self.width} columns"
+        require(same, where, name, rule, len(columns))
+        return as_rows(self._coded(columns, where, name), where=where, name=name)
 
     def decode(self, values: NDArray[np.float64]) -> NDArray[Any]:
         """Return coded values, of shape ``(..., d)``, as the words they stand for."""
@@ -121,15 +128,29 @@ class Coding:
         return coded
 
 
-def learn_coding(
-    data: object, *, where: str, name: str, vector: bool = False
-) -> tuple[Coding, Rows]:
+class Coded(NamedTuple):
+    """A table whose columns are numbers already, with the coding that made them so.
+
+    Attributes
+    ----------
+    coding : Coding
+        The coding.
+    rows : Rows
+        The table, coded.
+    """
+
+    coding: Coding
+    rows: Rows
+
+
+def learn_coding(data: object, *, where: str, name: str, vector: bool = False) -> Coded:
     """Return the coding of a table, and its rows as numbers.
 
     Parameters
     ----------
-    data : array, DataFrame or sequence
-        The table; columns of words are categories, in alphabetical order.
+    data : array, DataFrame, sequence or Coded
+        The table; columns of words are categories, in alphabetical order. One that is
+        coded stays as it is.
     where, name : str
         The caller and its argument, for messages.
     vector : bool, default=False
@@ -145,6 +166,8 @@ def learn_coding(
     array([[1., 1.],
            [0., 2.]])
     """
+    if isinstance(data, Coded):
+        return data
     columns = _columns(data, vector=vector)
     if columns is None:
         got = Words(
@@ -153,7 +176,7 @@ def learn_coding(
         rule = "a table of n rows and d columns"
         require(vector or _columns(data, vector=True) is None, where, name, rule, got)
         rows = as_rows(data, where=where, name=name, vector=vector)
-        return Coding((None,) * rows.d, _names(data) or _title(data)), rows
+        return Coded(Coding((None,) * rows.d, _names(data) or _title(data)), rows)
     rule = "a table with at least one row and one column"
     require(columns and len(columns[0]), where, name, rule, Words("none"))
     names = _names(data) or _title(data)
@@ -162,7 +185,8 @@ def learn_coding(
         _categories(*column, where, name) for column in zip(labels, columns, strict=True)
     )
     coding = Coding(known, names)
-    return coding, as_rows(coding._coded(columns, where, name), where=where, name=name)  # noqa: SLF001
+    rows = as_rows(coding._coded(columns, where, name), where=where, name=name)  # noqa: SLF001
+    return Coded(coding, rows)
 
 
 def _columns(data: Any, *, vector: bool) -> list[list[Any]] | None:
@@ -218,6 +242,11 @@ def _categories(
             require(False, where, name, rule, got)
     found = sorted(set(column))
     return tuple(map(str, found)) if kind is str else tuple(found)  # not NumPy's strings
+
+
+def _words(known: Categories | None) -> bool:
+    """Tell whether categories are words; numbers can be categories too."""
+    return any(isinstance(value, str) for value in known or ())
 
 
 def _as_numbers(

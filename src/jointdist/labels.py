@@ -65,10 +65,10 @@ def learn_labels(
     found, codes = np.unique(values, return_inverse=True)
     if classes is None:
         return Labels(found, codes)
-    new = found[~np.isin(found, classes)]
-    shown = Words(", ".join(map(repr, new[:10].tolist())))
-    require(not len(new), where, "y", f"of the labels {classes.tolist()}", shown)
-    return Labels(classes, np.searchsorted(classes, found)[codes])
+    place = {label: code for code, label in enumerate(classes.tolist())}
+    for label in found.tolist():
+        require(label in place, where, "y", f"of the labels {list(place)}", label)
+    return Labels(classes, np.array([place[label] for label in found.tolist()])[codes])
 
 
 def class_weights(

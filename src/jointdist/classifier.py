@@ -1,0 +1,379 @@
+"""Classification: the joint law of X and labels (paper, section *Binary classification*)."""
+
+from operator import add
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from jointdist._array import Array
+from jointdist.atoms import Vector, host_features
+from jointdist.basis import double_orthogonal
+from jointdist.coding import Coded, Coding
+from jointdist.errors import require
+from jointdist.executor import Executor, executor_for
+from jointdist.fitting import Marginals, Positivity, Problem, objective
+from jointdist.kernels import Delta, Kernel
+from jointdist.labels import Labels, class_weights, learn_labels
+from jointdist.law import Conditional
+from jointdist.model import JointDistribution
+from jointdist.programs import Solution
+from jointdist.reduction import Reduction
+from jointdist.rows import as_rows, as_weights
+from jointdist.sample import Sample
+from jointdist.search import Pivoting, Seed
+
+__all__ = ["JointClassifier", "leave_one_out_ridge", "onto_simplex"]
+
+_NAME = "JointClassifier"
+_RIDGES = 10.0 ** np.arange(2, -3.1, -0.5)  # times k(x, x) over the number of rows
+_JUDGED = 20_000  # rows by which ridges are judged
+
+
+class JointClassifier(ClassifierMixin, BaseEstimator):
+    r"""Class probabilities from the joint law of X and the labels.
+
+    A :class:`~jointdist.JointDistribution` of X and the labels, with the kernel
+    :class:`~jointdist.kernels.Delta` for the labels. The conditional law of the labels
+    may be signed; its probabilities are therefore replaced by the nearest ones that are
+    not negative and have sum one. That never worsens the Brier score, whatever the label
+    turns out to be, and leaves the most likely label as it is.
+
+    Parameters
+    ----------
+    kernel_x : Kernel or "auto", default="auto"
+        The kernel of X; as in :class:`~jointdist.JointDistribution`.
+    regularization : float or "auto", default="auto"
+        The ridge :math:`\lambda`, zero or positive. By default the one of eleven, from
+        0.001 to 100 over the number of rows (times the mean of :math:`k(x, x)`), with
+        the best leave-one-out Brier score before positivity, which has a closed form.
+        It is the mean over at most 20,000 rows.
+    tol, max_rank, pivoting, marginals
+        As in :class:`~jointdist.JointDistribution`.
+    positivity : str, default="none"
+        As in :class:`~jointdist.JointDistribution`. Probabilities are valid anyway; other
+        values than ``"none"`` make the joint law itself so.
+    grid_rows : int, default=20_000
+        As in :class:`~jointdist.JointDistribution`.
+    class_weight : "balanced" or dict of labels to numbers, optional
+        What rows of each class count for: the model is that of a population in which
+        the classes are more or less frequent. ``"balanced"``: all equally frequent.
+        Labels that a dict does not name have weight one.
+    random_state, executor
+        As in :class:`~jointdist.JointDistribution`.
+
+    Attributes
+    ----------
+    classes_ : array of shape (k,)
+        The labels, sorted.
+    joint_ : JointDistribution
+        The joint law of X and the labels.
+    coefficients_, solution_, regularization_
+        Those of ``joint_``.
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : array of str
+        Their names, if X is a DataFrame.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jointdist.classifier import JointClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 2))
+    >>> y = np.where(X[:, 0] * X[:, 1] > rng.normal(size=500), "same", "other")
+    >>> model = JointClassifier(random_state=0).fit(X, y)
+    >>> model.predict([[1.0, 1.0], [1.0, -1.0]])
+    array(['same', 'other'], dtype='<U5')
+    >>> model.predict_proba([[1.0, 1.0]]).round(1)
+    array([[0.2, 0.8]])
+    >>> model.given([[1.0, 1.0]]).prob(lambda y: y == "same").round(1)
+    array([0.8])
+    """
+
+    def __init__(
+        self,
+        kernel_x: Kernel | str = "auto",
+        *,
+        regularization: float | str = "auto",
+        tol: float = 1e-3,
+        max_rank: int | None = None,
+        pivoting: Pivoting = "auto",
+        marginals: Marginals = "exact",
+        positivity: Positivity = "none",
+        grid_rows: int = 20_000,
+        class_weight: object = None,
+        random_state: Seed = None,
+        executor: Executor | None = None,
+    ) -> None:
+        self.kernel_x = kernel_x
+        self.regularization = regularization
+        self.tol = tol
+        self.max_rank = max_rank
+        self.pivoting = pivoting
+        self.marginals = marginals
+        self.positivity = positivity
+        self.grid_rows = grid_rows
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.executor = executor
+
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+        """Learn the joint law of rows and labels.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sequence of shape (n, d)
+            The rows of X; columns of words are categories.
+        y : array, Series or sequence of shape (n,)
+            Their labels: words, whole numbers, or True and False.
+        sample_weight : array of shape (n,), optional
+            Weights of the rows: a row of weight two counts as two rows, and their sum as
+            the number of rows.
+
+        Returns
+        -------
+        JointClassifier
+            The model itself.
+        """
+        labels = learn_labels(y, n=_num_samples(X), where=_NAME)
+        joint = self._unfitted()
+        joint.fit(X, *self._coded(labels, sample_weight))
+        self.joint_, self.classes_ = joint, labels.classes
+        return self
+
+    def partial_fit(
+        self, X: object, y: object, classes: object = None, sample_weight: object = None
+    ) -> Self:
+        """Add rows to the model: exactly the fit to all rows with the same landmarks.
+
+        A model that is not fitted yet is fitted, with a warning: scales and landmarks are
+        then those of the first rows alone. A label that they don't have can't be learned
+        later.
+
+        Parameters
+        ----------
+        X, y
+            As in :meth:`fit`.
+        classes : array of shape (k,), optional
+            All labels, for those who want them checked.
+        sample_weight
+            As in :meth:`fit`.
+        """
+        where = f"{_NAME}.partial_fit"
+        named = isinstance(self.class_weight, str)
+        rule = "None or a dict, as shares are not known of rows to come"
+        require(not named, where, "class_weight", rule, self.class_weight)
+        first = not hasattr(self, "joint_")
+        known = None if first else self.classes_
+        labels = learn_labels(y, n=_num_samples(X), where=where, classes=known)
+        if classes is not None:
+            told = np.unique(np.asarray(classes)).tolist()
+            seen = labels.classes.tolist()
+            rule = f"the labels of the first rows, {seen}"
+            require(told == seen, where, "classes", rule, told)
+        joint = self._unfitted() if first else self.joint_
+        joint.partial_fit(X, *self._coded(labels, sample_weight))
+        self.joint_, self.classes_ = joint, labels.classes
+        return self
+
+    def given(self, x: object) -> Conditional:
+        """Return the conditional laws of the labels; they may be signed.
+
+        Parameters
+        ----------
+        x : array, DataFrame or sequence of shape (q, d)
+            Rows of X; a vector if X has one column.
+        """
+        check_is_fitted(self)
+        return self.joint_.given(x=x)
+
+    def predict(self, X: object) -> NDArray[Any]:
+        """Return the most likely labels.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sequence of shape (q, d)
+            Rows of X.
+        """
+        check_is_fitted(self)
+        likely = self.joint_.chances("predict", X).argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[likely]
+        return labels
+
+    def predict_proba(self, X: object) -> Vector:
+        """Return the probabilities of the labels, in the order of ``classes_``.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sequence of shape (q, d)
+            Rows of X.
+
+        Returns
+        -------
+        array of shape (q, k)
+            Probabilities; they are not negative and have sum one.
+        """
+        check_is_fitted(self)
+        return onto_simplex(self.joint_.chances("predict_proba", X))
+
+    def predict_log_proba(self, X: object) -> Vector:
+        """Return the logarithms of the probabilities; minus infinity for zero.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sequence of shape (q, d)
+            Rows of X.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    @property
+    def coefficients_(self) -> Vector:
+        r"""The coefficients :math:`\tilde H` of the joint law."""
+        return self.joint_.coefficients_
+
+    @property
+    def solution_(self) -> Solution:
+        """The solution of the program: status, certificate, multipliers."""
+        return self.joint_.solution_
+
+    @property
+    def regularization_(self) -> float:
+        """The ridge."""
+        return self.joint_.regularization_
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of columns of X."""
+        return self.joint_.n_features_in_
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """The names of the columns of X, if it is a DataFrame."""
+        names: NDArray[Any] = self.joint_.feature_names_in_  # pyrefly: ignore[missing-attribute]
+        return names
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # pyrefly: ignore[missing-attribute]
+        tags.input_tags.categorical = tags.input_tags.string = True
+        return tags
+
+    def _unfitted(self) -> "LabelDistribution":
+        arguments = self.get_params(deep=False)
+        del arguments["class_weight"]
+        return LabelDistribution(kernel_y=Delta(), **arguments)
+
+    def _coded(self, labels: Labels, sample_weight: object) -> tuple[Coded, Vector | None]:
+        """Return the labels as rows, and the weights of rows and classes together."""
+        column = labels.codes[:, None].astype(np.float64)
+        rows = as_rows(column, where=_NAME, name="y")
+        weights = as_weights(sample_weight, rows)
+        weights = class_weights(labels, self.class_weight, weights, _NAME)
+        return Coded(Coding((tuple(labels.classes.tolist()),)), rows), weights
+
+
+class LabelDistribution(JointDistribution):
+    """The joint law of X and labels, with a ridge that is good for probabilities."""
+
+    def chances(self, method: str, X: object) -> Vector:
+        """Return the probabilities of all labels for rows of X, perhaps signed.
+
+        Where the mass of a law is not positive, those of the sample.
+
+        Parameters
+        ----------
+        method : str
+            Who asks, for messages.
+        X : array, DataFrame or sequence of shape (q, d)
+            The rows.
+        """
+        laws = self._of_y(self._read_x(method, "X", X))
+        known = laws.atoms.distinct
+        found = laws.expected(known.sums.T)
+        found = np.where(np.isnan(found), known.sums[:, 0], found)
+        chances = np.zeros((len(found), len(self._codings[1].categories[0] or ())))
+        chances[:, known.points[:, 0].astype(np.intp)] = found
+        return chances
+
+    @property
+    def _name(self) -> str:
+        return _NAME
+
+    def _solve(self, reduction: Reduction, sample: Sample) -> Self:
+        asked = self.regularization
+        if asked == "auto":
+            x, y = double_orthogonal(reduction)
+            executor = executor_for(sample.x, self.executor)
+            problem = Problem(x, y, reduction.moments, sample, "exact", executor)
+            self.regularization = leave_one_out_ridge(problem)
+        try:
+            return super()._solve(reduction, sample)
+        finally:
+            self.regularization = asked
+
+
+def leave_one_out_ridge(problem: Problem) -> float:
+    r"""Return the ridge with the best leave-one-out Brier score.
+
+    With exact marginals and without positivity, the expectation of :math:`\Psi_{Y,i}`
+    given x is a ridge regression with an intercept on :math:`\Psi_X`, of ridge
+    :math:`\lambda / c_{Y,i}`. What it is without row l follows from its error on the row
+    and the leverage :math:`(1 + \sum_j \Psi_{X,j}(x_l)^2 / (c_{X,j} + \lambda /
+    c_{Y,i})) / n`. For the kernel Delta, the sum of the squared errors over i is the Brier
+    score. Without a positive leave-one-out weight, 0.1 over the number of rows.
+
+    Parameters
+    ----------
+    problem : Problem
+        Centred bases, moments and rows.
+    """
+    goal, n = objective(problem, 0.0), problem.moments.weight
+    some = problem.sample.take(problem.sample.choose(_JUDGED, 0))
+    ridges = _RIDGES * problem.moments.trace_x / n**2
+
+    def block(start: int, x: Array, y: Array) -> Vector:
+        F_x, F_y = host_features(problem.x, x), host_features(problem.y, y)
+        squares = F_x**2
+        own = slice(start, start + len(F_x))
+        weights = np.ones(len(F_x)) if some.weights is None else some.weights[own]
+        scores = np.empty(len(ridges))
+        for i, ridge in enumerate(ridges):
+            D = (goal.c_y[:, None] / goal.at(ridge).a).T
+            left = 1 - (1 + squares @ D) / n
+            error = (F_y - F_x @ (goal.b.T * D)) / left
+            usable = left.min(initial=1.0) > 0
+            scores[i] = weights @ (error**2).sum(axis=1) if usable else np.inf
+        return scores
+
+    scores = problem.executor.reduce(add, block, some.x, some.y)
+    best = int(np.argmin(scores))
+    return float(ridges[best]) if np.isfinite(scores[best]) else 0.1 / n
+
+
+def onto_simplex(P: Vector) -> Vector:
+    """Return the nearest probability vectors, row by row, in the Euclidean distance.
+
+    Entries lose the same amount, or all they have: the order of entries stays, and every
+    probability vector comes nearer.
+
+    Parameters
+    ----------
+    P : array of shape (q, k)
+        Any vectors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jointdist.classifier import onto_simplex
+    >>> onto_simplex(np.array([[0.75, 0.75, -0.5]]))
+    array([[0.5, 0.5, 0. ]])
+    """
+    P = P - P.max(axis=1, keepdims=True)  # the result is the same, and its sum exact
+    falling = -np.sort(-P, axis=1)
+    over = (np.cumsum(falling, axis=1) - 1) / np.arange(1, P.shape[1] + 1)
+    kept = np.count_nonzero(falling > over, axis=1)
+    taken = np.take_along_axis(over, kept[:, None] - 1, axis=1)
+    return np.maximum(P - taken, 0.0)
