@@ -49,17 +49,27 @@ class Smoothed:
         for start in range(0, len(far), _BLOCK):
             own = far[start : start + _BLOCK]
             found[own] = self._sums(points[own], slice(None))
-        found /= np.prod(np.sqrt(2 * np.pi) * self.widths)
+        found /= self._unit
         return found
 
+    def around(self, centres: Vector, points: Vector) -> Vector:
+        """Return the density at points of a Gaussian around each centre, ``(k, c)``."""
+        return self._bells(points, centres) / self._unit
+
+    @property
+    def _unit(self) -> float:
+        return float(np.prod(np.sqrt(2 * np.pi) * self.widths))
+
     def _sums(self, points: Vector, some: slice) -> Vector:
-        centres = self.centres[some]
+        sums: Vector = self._bells(points, self.centres[some]) @ self.shares[some]
+        return sums
+
+    def _bells(self, points: Vector, centres: Vector) -> Vector:
         away = np.zeros((len(points), len(centres)))
         for z, centre, width in zip(points.T, centres.T, self.widths, strict=True):
             away += ((z[:, None] - centre) / width) ** 2
         away *= -0.5
-        sums: Vector = np.exp(away, out=away) @ self.shares[some]
-        return sums
+        return np.exp(away, out=away)
 
 
 def _near(density: Smoothed, ends: Vector) -> slice:

@@ -34,7 +34,9 @@ class _Distances(NamedTuple):
     to_points: Callable[[Vector], Vector]
 
 
-def energy_scores(laws: Laws, points: Vector) -> tuple[Vector, Vector]:
+def energy_scores(
+    laws: Laws, points: Vector, *, unit: Vector | None = None
+) -> tuple[Vector, Vector]:
     r"""Return the scores of the laws at points, and those of the law of all atoms.
 
     One column of numbers costs :math:`O(\sqrt n\, m)` a law. Several columns are measured
@@ -47,6 +49,8 @@ def energy_scores(laws: Laws, points: Vector) -> tuple[Vector, Vector]:
         The laws.
     points : array of shape (q, d)
         For each law a point, coded.
+    unit : array of shape (d,), optional
+        In what distances along each of several columns are measured.
 
     Returns
     -------
@@ -55,7 +59,7 @@ def energy_scores(laws: Laws, points: Vector) -> tuple[Vector, Vector]:
     """
     atoms = laws.atoms
     scalar = atoms.width == 1 and atoms.coding.numeric
-    known = _in_order(laws.support.ordered(0)) if scalar else _in_pairs(atoms)
+    known = _in_order(laws.support.ordered(0)) if scalar else _in_pairs(atoms, unit)
     total, spread, to_points = known
 
     def score(t: Vector, _mass: Vector, own: slice) -> Vector:
@@ -70,7 +74,7 @@ def energy_scores(laws: Laws, points: Vector) -> tuple[Vector, Vector]:
             found[part, 1] = near[:, 0] / total[0] - spread[0, 0] / total[0] ** 2 / 2
         return found
 
-    scores = laws.each(score)
+    scores = laws.normalised.each(score)
     return scores[:, 0], scores[:, 1]
 
 
@@ -87,7 +91,7 @@ def _in_order(ordered: Ordered) -> _Distances:
     return _Distances(table, ordered.spread, to_points)
 
 
-def _in_pairs(atoms: Atoms) -> _Distances:
+def _in_pairs(atoms: Atoms, unit: Vector | None) -> _Distances:
     """Return the distances between points of several columns or words, one by one."""
     if atoms.few:
         chosen, sums = atoms.distinct.points, atoms.distinct.sums
@@ -98,9 +102,7 @@ def _in_pairs(atoms: Atoms) -> _Distances:
         z = atoms.rows.take(rows)
         chosen = to_numpy(z)
         sums = atoms.shares[rows, None] * np.insert(atoms.features(z), 0, 1.0, axis=1)
-    share = sums[:, 0] / sums[:, 0].sum()
-    unit = np.sqrt(share @ (chosen - share @ chosen) ** 2)
-    unit[unit == 0] = 1.0
+    unit = _spread(chosen, sums[:, 0]) if unit is None else unit
 
     def to_points(points: Vector) -> Vector:
         starts = range(0, len(points), _POINTS)
@@ -108,6 +110,13 @@ def _in_pairs(atoms: Atoms) -> _Distances:
         return np.concatenate([_apart(atoms, unit, part, chosen) @ sums for part in parts])
 
     return _Distances(sums.sum(axis=0), sums.T @ to_points(chosen), to_points)
+
+
+def _spread(points: Vector, weights: Vector) -> Vector:
+    """Return the standard deviation of each column; one for a constant."""
+    share = weights / weights.sum()
+    unit: Vector = np.sqrt(share @ (points - share @ points) ** 2)
+    return np.where(unit > 0, unit, 1.0)
 
 
 def _apart(atoms: Atoms, unit: Vector, a: Vector, b: Vector) -> Vector:

@@ -7,6 +7,7 @@ formed only by :meth:`Conditional.weights`.
 
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,6 +47,11 @@ class Conditional:
     quantiles, and for several columns or words the law with negative weights set to
     zero. :meth:`negative_share` tells how much is at stake.
 
+    The laws of a :class:`~jointdist.ConditionalMeanEmbedding` are not divided by their
+    :meth:`mass`. What is linear in the law is then that of the embedding: means and other
+    expectations, probabilities, cdfs, densities, weights. The rest is that of the law
+    divided by its mass: variances and covariances, quantiles, draws, modes.
+
     Examples
     --------
     >>> import numpy as np
@@ -75,7 +81,7 @@ class Conditional:
             raise IndexError(msg) from None
         ok = chosen.size and chosen.ndim == 1 and index is not None
         require(ok, "Conditional", "index", "a choice of at least one law", index)
-        return Conditional(Laws(self._laws.support, self._laws.queries.take(chosen)))
+        return Conditional(replace(self._laws, queries=self._laws.queries.take(chosen)))
 
     def __iter__(self) -> Iterator["Conditional"]:
         return (self[i] for i in range(len(self)))
@@ -98,10 +104,10 @@ class Conditional:
         """Return the weight of each law before it was normalised.
 
         It is one for marginals ``"exact"``. Where it is not positive there is no law,
-        and every answer is NaN.
+        and answers are NaN. An embedding is not normalised: there it is the sum of the
+        weights.
         """
-        mean = self._atoms.mean
-        return np.concatenate([1 + t @ mean for t in self._laws.queries.parts()])
+        return self._laws.masses()
 
     def expect(self, f: Callable[[Any], ArrayLike]) -> NDArray[np.float64]:
         """Return the expectation of a function, in one pass over the atoms.
@@ -141,7 +147,8 @@ class Conditional:
     def mean(self) -> Vector:
         """Return the means, of shape ``(q,)`` or ``(q, d)``."""
         self._require_numbers("mean")
-        return self._shaped(self._laws.means() + self._atoms.origin)
+        shift = np.multiply.outer(self._laws.totals(), self._atoms.origin)
+        return self._shaped(self._laws.means() + shift)
 
     def second_moment(self) -> Vector:
         """Return the means of squares, or of products of columns ``(q, d, d)``."""
@@ -152,22 +159,24 @@ class Conditional:
             self._laws.products()
             + cross
             + np.swapaxes(cross, 1, 2)
-            + np.multiply.outer(o, o)
+            + np.multiply.outer(self._laws.totals(), np.multiply.outer(o, o))
         )
         return both[:, 0, 0] if self._atoms.width == 1 else both
 
     def cov(self) -> Vector:
         """Return the covariance matrices ``(q, d, d)``; variances for one column."""
         self._require_numbers("cov")
-        v = self._laws.means()
-        cov = self._laws.products() - v[:, :, None] * v[:, None, :]
+        laws = self._laws.normalised
+        v = laws.means()
+        cov = laws.products() - v[:, :, None] * v[:, None, :]
         return cov[:, 0, 0] if self._atoms.width == 1 else cov
 
     def var(self) -> Vector:
         """Return the variances; a signed law may have a negative one."""
         self._require_numbers("var")
-        v = self._laws.means()
-        return self._shaped(self._laws.squares() - v * v)
+        laws = self._laws.normalised
+        v = laws.means()
+        return self._shaped(laws.squares() - v * v)
 
     def std(self) -> Vector:
         """Return the standard deviations; NaN where a signed law has none."""
@@ -270,7 +279,7 @@ class Conditional:
         where = "Conditional.sample"
         require(is_whole(size, least=1), where, "size", "an integer of at least 1", size)
         uniform = generator(where, random_state).random((len(self), size))
-        return self._known(self._laws.draws(uniform))
+        return self._known(self._laws.normalised.draws(uniform))
 
     def mode(self) -> NDArray[Any]:
         """Return the most likely value: of the largest density, or probability.
@@ -278,16 +287,12 @@ class Conditional:
         Equal rows count together where they are few; else, with words or a constant
         column, it is the atom of the largest weight. Costs a scan over the atoms.
         """
-        atoms = self._atoms
-        if atoms.few:
-            points, sums = atoms.distinct.points, atoms.distinct.sums
-            likely = self._laws.each(lambda t, _mass, _: scan.likeliest(sums, t))
+        laws = self._laws.normalised
+        if self._atoms.few:
+            points, sums = self._atoms.distinct.points, self._atoms.distinct.sums
+            likely = laws.each(lambda t, _mass, _: scan.likeliest(sums, t))
             return self._known(blank(points[likely], likely < 0))
-        height = atoms.shares
-        if not atoms.discrete:
-            height = np.where(height > 0, self._laws.support.density_at_atoms, 0.0)
-        best = self._laws.each(lambda t, mass, _: scan.largest(atoms, t, mass, height))
-        return self._known(self._laws.picked(best))
+        return self._known(laws.picked(laws.each(lambda t, m, _: laws.support.peaks(t, m))))
 
     def weights(self) -> Vector:
         """Return the weight of every atom under every law, ``(q, n)``."""
@@ -302,11 +307,12 @@ class Conditional:
 
         Zero for a valid law. Costs a scan over all atoms.
         """
-        return self._laws.each(lambda t, m, _: scan.negative_share(self._atoms, t, m))
+        atoms, laws = self._atoms, self._laws.normalised
+        return laws.each(lambda t, m, _: scan.negative_share(atoms, t, m))
 
     def effective_size(self) -> Vector:
         """Return one over the sum of squared weights: how many atoms the law is worth."""
-        return self._laws.effective_size()
+        return self._laws.normalised.effective_size()
 
     def novelty(self) -> Vector:
         """Return how unlike the rows of the sample each condition is, from zero to one.
@@ -382,7 +388,7 @@ class Conditional:
     def _quantile(self, method: str, levels: ArrayLike) -> Vector:
         self._require_numbers(method)
         p = levels_of(method, levels)
-        found = self._shaped(self._laws.quantile(np.atleast_1d(p)))
+        found = self._shaped(self._laws.normalised.quantile(np.atleast_1d(p)))
         return found[:, 0] if p.ndim == 0 else found
 
     def _pdf(self, method: str, y: object, grid: bool | None) -> Vector:
@@ -390,8 +396,7 @@ class Conditional:
         smooth, where = not self._atoms.discrete, f"Conditional.{method}"
         require(smooth, where, "y", "of a variable with a density", got)
         points = self._points(method, y, grid)
-        height = self._laws.support.density.at(points.at)
-        found = self._laws.ratio(points.at, paired=points.paired) * height
+        found = self._laws.density(points.at, paired=points.paired)
         return found[:, 0] if points.alone else found
 
     def _points(self, method: str, y: object, grid: bool | None) -> Points:

@@ -6,7 +6,7 @@ f(y_j)`; its expectation of :math:`f` is :math:`(1, t) F / \text{mass}`.
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -22,7 +22,7 @@ from jointdist.ordered import Ordered, order_by
 from jointdist.quantiles import quantiles
 from jointdist.queries import Fixed, Queries
 
-__all__ = ["Laws", "Support", "blank"]
+__all__ = ["FewSupport", "Laws", "Support", "blank"]
 
 
 class Support:
@@ -50,9 +50,33 @@ class Support:
         return smoothed(self.atoms)
 
     @cached_property
-    def density_at_atoms(self) -> Vector:
-        """The smoothed density at each atom."""
-        return self.density.at(self.points())
+    def heights(self) -> Vector:
+        """The height of each atom before the law weighs it: its density, or its share."""
+        if self.atoms.discrete:
+            return self.atoms.shares
+        return np.where(self.atoms.shares > 0, self.density.at(self.points()), 0.0)
+
+    def density_sums(self, points: Vector) -> Vector:
+        r"""Return the sums :math:`p(y) (1, \Psi(y))` at points, whose law is the density.
+
+        Parameters
+        ----------
+        points : array of shape (k, d)
+            The points, coded.
+        """
+        sums = np.insert(self.atoms.features(points), 0, 1.0, axis=1)
+        sums *= self.density.at(points)[:, None]
+        return sums
+
+    def peaks(self, t: Vector, mass: Vector) -> NDArray[np.intp]:
+        """Return the atom of the highest density, or weight, of each law.
+
+        Parameters
+        ----------
+        t, mass : arrays of shape (q, m) and (q,)
+            The laws.
+        """
+        return scan.largest(self.atoms, t, mass, self.heights)
 
     def points(self) -> Vector:
         """Return all atoms, coded, ``(n, d)``."""
@@ -62,6 +86,36 @@ class Support:
             return points
 
         return np.concatenate(list(self.atoms.executor.map(block, self.atoms.rows)))
+
+
+class FewSupport(Support):
+    """Atoms so few that a function stands for each: one there, zero at all others.
+
+    Then any weights at all are a law. A density is a Gaussian around each atom.
+    """
+
+    def density_sums(self, points: Vector) -> Vector:
+        r"""Return the sums :math:`\sum_j \omega_j (1, \Psi(y_j)) g(y - y_j)` at points.
+
+        Parameters
+        ----------
+        points : array of shape (k, d)
+            The points, coded.
+        """
+        sums = self.atoms.expectations(lambda z: self.density.around(z, points).T)
+        return sums.T
+
+    def peaks(self, t: Vector, mass: Vector) -> NDArray[np.intp]:
+        """Return the atom of the highest density, or weight, of each law.
+
+        Parameters
+        ----------
+        t, mass : arrays of shape (q, m) and (q,)
+            The laws.
+        """
+        if self.atoms.discrete:
+            return super().peaks(t, mass)
+        return scan.likeliest(self.density_sums(self.points()), t)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,10 +128,13 @@ class Laws:
         The atoms.
     queries : Queries or Fixed
         The coefficients of the laws.
+    divided : bool, default=True
+        Whether weights are divided by their sum, the mass of the law.
     """
 
     support: Support
     queries: Queries | Fixed
+    divided: bool = True
 
     @property
     def atoms(self) -> Atoms:
@@ -87,11 +144,12 @@ class Laws:
     def each(self, f: Callable[[Vector, Vector, slice], NDArray[Any]]) -> NDArray[Any]:
         """Return the results of ``f(t, mass, which)`` for all laws, a part at a time.
 
-        Without a positive mass there is no law, and the result is NaN (-1 for integers).
+        If they are divided by it, there is no law without a positive mass, and the result
+        is NaN (-1 for integers). If not, ``f`` gets ones.
         """
         results, start, none = [], 0, 0
         for t in self.queries.parts():
-            mass = 1 + t @ self.atoms.mean
+            mass = 1 + t @ self.atoms.mean if self.divided else np.ones(len(t))
             bad = ~(mass > 0)
             if bad.any():
                 none += int(bad.sum())
@@ -104,10 +162,23 @@ class Laws:
         if none:
             msg = (
                 f"Conditional: {none} of {start} conditions have no law, as its mass is not "
-                'positive; what they are asked is NaN. Fit with `marginals="exact"`.'
+                "positive; what they are asked is NaN."
             )
             warnings.warn(msg, SignedLawWarning, stacklevel=4)
         return results[0] if len(results) == 1 else np.concatenate(results)
+
+    @property
+    def normalised(self) -> "Laws":
+        """The same laws, divided by their mass."""
+        return self if self.divided else replace(self, divided=True)
+
+    def masses(self) -> Vector:
+        """Return the masses of the laws, before any division."""
+        return np.concatenate([1 + t @ self.atoms.mean for t in self.queries.parts()])
+
+    def totals(self) -> Vector:
+        """Return the sums of the weights: ones if they are divided by the mass."""
+        return np.ones(self.queries.n) if self.divided else self.masses()
 
     def expected(self, F: Vector) -> Vector:
         """Return the expectations of functions given by their sums, ``(q, k)``."""
@@ -188,15 +259,13 @@ class Laws:
 
         return self.each(pairs)
 
-    def ratio(self, points: Vector, *, paired: bool) -> Vector:
-        """Return weights relative to those of the atoms, at points, paired or all."""
-
-        def sums(own: slice) -> Vector:
-            return np.insert(self.atoms.features(points[own]), 0, 1.0, axis=1)
-
-        return (
-            self.expected_in_pairs(sums) if paired else self.expected(sums(slice(None)).T)
-        )
+    def density(self, points: Vector, *, paired: bool) -> Vector:
+        """Return densities at points ``(k, d)``, paired or all."""
+        if paired:
+            return self.expected_in_pairs(
+                lambda own: self.support.density_sums(points[own])
+            )
+        return self.expected(self.support.density_sums(points).T)
 
     def effective_size(self) -> Vector:
         """Return one over the sum of squared weights."""

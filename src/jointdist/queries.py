@@ -67,12 +67,15 @@ class Queries:
         The coefficients of the model, towards the side of the laws.
     executor : Executor
         How row blocks are worked on.
+    offset : float, default=0.0
+        What is added to all coefficients.
     """
 
     rows: Rows
     basis: Basis
     H: Vector
     executor: Executor
+    offset: float = 0.0
 
     @property
     def n(self) -> int:
@@ -85,6 +88,7 @@ class Queries:
 
         def block(_start: int, z: Array) -> Vector:
             t: Vector = host_features(self.basis, z) @ self.H
+            t += self.offset
             return t
 
         return np.concatenate(list(self.executor.map(block, self.rows)))
