@@ -25,11 +25,12 @@ from jointdist.rows import as_rows, as_weights
 from jointdist.sample import Sample
 from jointdist.search import Pivoting, Seed
 
-__all__ = ["JointClassifier", "leave_one_out_ridge", "onto_simplex"]
+__all__ = ["JointClassifier", "LabelDistribution", "leave_one_out_scores", "onto_simplex"]
 
 _NAME = "JointClassifier"
 _RIDGES = 10.0 ** np.arange(2, -3.1, -0.5)  # times k(x, x) over the number of rows
 _JUDGED = 20_000  # rows by which ridges are judged
+_LEAST = 1e-12  # that a single row leaves, when it is left out
 
 
 class JointClassifier(ClassifierMixin, BaseEstimator):
@@ -47,9 +48,9 @@ class JointClassifier(ClassifierMixin, BaseEstimator):
         The kernel of X; as in :class:`~jointdist.JointDistribution`.
     regularization : float or "auto", default="auto"
         The ridge :math:`\lambda`, zero or positive. By default the one of eleven, from
-        0.001 to 100 over the number of rows (times the mean of :math:`k(x, x)`), with
-        the best leave-one-out Brier score before positivity, which has a closed form.
-        It is the mean over at most 20,000 rows.
+        0.001 to 100 over the number of rows (times the mean of :math:`k(x, x)`), that has
+        the best Brier score when each row is left out in turn: a closed form, for laws
+        that may be signed. Of more than 20,000 rows, as many are left out.
     tol, max_rank, pivoting, marginals
         As in :class:`~jointdist.JointDistribution`.
     positivity : str, default="none"
@@ -305,52 +306,57 @@ class LabelDistribution(JointDistribution):
     def _solve(self, reduction: Reduction, sample: Sample) -> Self:
         asked = self.regularization
         if asked == "auto":
-            x, y = double_orthogonal(reduction)
-            executor = executor_for(sample.x, self.executor)
-            problem = Problem(x, y, reduction.moments, sample, "exact", executor)
-            self.regularization = leave_one_out_ridge(problem)
+            self.regularization = self._best_ridge(reduction, sample)
         try:
             return super()._solve(reduction, sample)
         finally:
             self.regularization = asked
 
+    def _best_ridge(self, reduction: Reduction, sample: Sample) -> float:
+        x, y = double_orthogonal(reduction)
+        sums, executor = reduction.moments, executor_for(sample.x, self.executor)
+        n = sums.weight
+        if sample.weights is not None:  # they may have a sum of one
+            n = max(n, n * n / float(sample.weights @ sample.weights))
+        ridges = _RIDGES * (sums.trace_x / sums.weight) / n
+        problem = Problem(x, y, sums, sample, "exact", executor)
+        return float(ridges[leave_one_out_scores(problem, ridges).argmin()])
 
-def leave_one_out_ridge(problem: Problem) -> float:
-    r"""Return the ridge with the best leave-one-out Brier score.
+
+def leave_one_out_scores(problem: Problem, ridges: Vector) -> Vector:
+    r"""Return the leave-one-out Brier score of each ridge, in one pass over the rows.
 
     With exact marginals and without positivity, the expectation of :math:`\Psi_{Y,i}`
     given x is a ridge regression with an intercept on :math:`\Psi_X`, of ridge
-    :math:`\lambda / c_{Y,i}`. What it is without row l follows from its error on the row
-    and the leverage :math:`(1 + \sum_j \Psi_{X,j}(x_l)^2 / (c_{X,j} + \lambda /
-    c_{Y,i})) / n`. For the kernel Delta, the sum of the squared errors over i is the Brier
-    score. Without a positive leave-one-out weight, 0.1 over the number of rows.
+    :math:`\lambda / c_{Y,i}`. Its error at row l without that row is the one with it, over
+    one less the leverage :math:`(1 + \sum_j \Psi_{X,j}(x_l)^2 / (c_{X,j} + \lambda /
+    c_{Y,i})) / n`. For the kernel Delta the sum of the squared errors over i is the Brier
+    score. Of a row of weight two one of two is left out; one of weight below one, all.
 
     Parameters
     ----------
     problem : Problem
-        Centred bases, moments and rows.
+        Centred bases, moments and rows; of more than 20,000 rows, a random 20,000 count.
+    ridges : array of shape (l,)
+        Positive ridges.
     """
     goal, n = objective(problem, 0.0), problem.moments.weight
     some = problem.sample.take(problem.sample.choose(_JUDGED, 0))
-    ridges = _RIDGES * problem.moments.trace_x / n**2
+    weights = np.ones(some.n) if some.weights is None else some.weights
+    inverses = [(goal.c_y[:, None] / goal.at(ridge).a).T for ridge in ridges.tolist()]
 
     def block(start: int, x: Array, y: Array) -> Vector:
         F_x, F_y = host_features(problem.x, x), host_features(problem.y, y)
-        squares = F_x**2
-        own = slice(start, start + len(F_x))
-        weights = np.ones(len(F_x)) if some.weights is None else some.weights[own]
-        scores = np.empty(len(ridges))
-        for i, ridge in enumerate(ridges):
-            D = (goal.c_y[:, None] / goal.at(ridge).a).T
-            left = 1 - (1 + squares @ D) / n
-            error = (F_y - F_x @ (goal.b.T * D)) / left
-            usable = left.min(initial=1.0) > 0
-            scores[i] = weights @ (error**2).sum(axis=1) if usable else np.inf
+        own, squares = weights[start : start + len(F_x), None], F_x**2
+        scores = np.empty(len(inverses))
+        for i, D in enumerate(inverses):
+            left = 1 - np.minimum(own, 1.0) * (1 + squares @ D) / n
+            error = (F_y - F_x @ (goal.b.T * D)) / np.maximum(left, _LEAST)
+            scores[i] = np.sum(own * error**2)
         return scores
 
-    scores = problem.executor.reduce(add, block, some.x, some.y)
-    best = int(np.argmin(scores))
-    return float(ridges[best]) if np.isfinite(scores[best]) else 0.1 / n
+    total: Vector = problem.executor.reduce(add, block, some.x, some.y)
+    return total / weights.sum()
 
 
 def onto_simplex(P: Vector) -> Vector:
