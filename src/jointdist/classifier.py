@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from jointdist._array import Array
+from jointdist._array import Array, is_array, like
 from jointdist.atoms import Vector, host_features
 from jointdist.basis import double_orthogonal
 from jointdist.coding import Coded, Coding
@@ -141,7 +141,7 @@ class JointClassifier(ClassifierMixin, BaseEstimator):
         """
         labels = learn_labels(y, n=_num_samples(X), where=_NAME)
         joint = self._unfitted()
-        joint.fit(X, *self._coded(labels, sample_weight))
+        joint.fit(X, *self._coded(X, labels, sample_weight))
         self.joint_, self.classes_ = joint, labels.classes
         return self
 
@@ -176,7 +176,7 @@ class JointClassifier(ClassifierMixin, BaseEstimator):
             rule = f"the labels of the first rows, {seen}"
             require(told == seen, where, "classes", rule, told)
         joint = self._unfitted() if first else self.joint_
-        joint.partial_fit(X, *self._coded(labels, sample_weight))
+        joint.partial_fit(X, *self._coded(X, labels, sample_weight))
         self.joint_, self.classes_ = joint, labels.classes
         return self
 
@@ -267,10 +267,12 @@ class JointClassifier(ClassifierMixin, BaseEstimator):
         del arguments["class_weight"]
         return LabelDistribution(kernel_y=Delta(), **arguments)
 
-    def _coded(self, labels: Labels, sample_weight: object) -> tuple[Coded, Vector | None]:
-        """Return the labels as rows, and the weights of rows and classes together."""
+    def _coded(
+        self, X: object, labels: Labels, sample_weight: object
+    ) -> tuple[Coded, Vector | None]:
+        """Return labels as rows where X is, and the weights of rows and classes together."""
         column = labels.codes[:, None].astype(np.float64)
-        rows = as_rows(column, where=_NAME, name="y")
+        rows = as_rows(like(column, X) if is_array(X) else column, where=_NAME, name="y")
         weights = as_weights(sample_weight, rows)
         weights = class_weights(labels, self.class_weight, weights, _NAME)
         return Coded(Coding((tuple(labels.classes.tolist()),)), rows), weights
@@ -355,8 +357,8 @@ def leave_one_out_scores(problem: Problem, ridges: Vector) -> Vector:
             scores[i] = np.sum(own * error**2)
         return scores
 
-    total: Vector = problem.executor.reduce(add, block, some.x, some.y)
-    return total / weights.sum()
+    total = problem.executor.reduce(add, block, some.x, some.y)
+    return total / float(weights.sum())
 
 
 def onto_simplex(P: Vector) -> Vector:
@@ -381,5 +383,5 @@ def onto_simplex(P: Vector) -> Vector:
     falling = -np.sort(-P, axis=1)
     over = (np.cumsum(falling, axis=1) - 1) / np.arange(1, P.shape[1] + 1)
     kept = np.count_nonzero(falling > over, axis=1)
-    taken = np.take_along_axis(over, kept[:, None] - 1, axis=1)
+    taken: Vector = np.take_along_axis(over, kept[:, None] - 1, axis=1)
     return np.maximum(P - taken, 0.0)
