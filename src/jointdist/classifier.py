@@ -357,8 +357,8 @@ def leave_one_out_scores(problem: Problem, ridges: Vector) -> Vector:
             scores[i] = np.sum(own * error**2)
         return scores
 
-    total = problem.executor.reduce(add, block, some.x, some.y)
-    return total / float(weights.sum())
+    mean: Vector = problem.executor.reduce(add, block, some.x, some.y) / weights.sum()
+    return mean
 
 
 def onto_simplex(P: Vector) -> Vector:
