@@ -6,13 +6,21 @@ from jointdist import datasets, kernels
 from jointdist.lowrank import LowRank, pivoted_cholesky
 
 if TYPE_CHECKING:
+    from jointdist.classifier import JointClassifier
+    from jointdist.cme import ConditionalMeanEmbedding
+    from jointdist.jpdl import PolynomialJointDistribution
+    from jointdist.klr import KernelLogisticRegression
     from jointdist.law import Conditional
     from jointdist.model import JointDistribution
 
 __all__ = [
     "Conditional",
+    "ConditionalMeanEmbedding",
+    "JointClassifier",
     "JointDistribution",
+    "KernelLogisticRegression",
     "LowRank",
+    "PolynomialJointDistribution",
     "datasets",
     "kernels",
     "pivoted_cholesky",
@@ -20,7 +28,14 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-_LATER = {"Conditional": "law", "JointDistribution": "model"}  # imported when asked for
+_LATER = {  # imported when asked for
+    "Conditional": "law",
+    "ConditionalMeanEmbedding": "cme",
+    "JointClassifier": "classifier",
+    "JointDistribution": "model",
+    "KernelLogisticRegression": "klr",
+    "PolynomialJointDistribution": "jpdl",
+}
 
 
 def __getattr__(name: str) -> Any:

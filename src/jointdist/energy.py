@@ -15,7 +15,7 @@ from jointdist.atoms import Atoms, Vector
 from jointdist.laws import Laws
 from jointdist.ordered import Ordered
 
-__all__ = ["energy_scores"]
+__all__ = ["energy_scores", "units_of"]
 
 _MANY = 4096  # atoms of several columns that are compared with each other
 _CELLS = 1 << 23  # of laws by features that are worked on at a time
@@ -102,7 +102,7 @@ def _in_pairs(atoms: Atoms, unit: Vector | None) -> _Distances:
         z = atoms.rows.take(rows)
         chosen = to_numpy(z)
         sums = atoms.shares[rows, None] * np.insert(atoms.features(z), 0, 1.0, axis=1)
-    unit = _spread(chosen, sums[:, 0]) if unit is None else unit
+    unit = units_of(chosen, sums[:, 0]) if unit is None else unit
 
     def to_points(points: Vector) -> Vector:
         starts = range(0, len(points), _POINTS)
@@ -112,8 +112,16 @@ def _in_pairs(atoms: Atoms, unit: Vector | None) -> _Distances:
     return _Distances(sums.sum(axis=0), sums.T @ to_points(chosen), to_points)
 
 
-def _spread(points: Vector, weights: Vector) -> Vector:
-    """Return the standard deviation of each column; one for a constant."""
+def units_of(points: Vector, weights: Vector) -> Vector:
+    """Return the standard deviation of each column; one for a constant.
+
+    Parameters
+    ----------
+    points : array of shape (k, d)
+        The points.
+    weights : array of shape (k,)
+        Their weights.
+    """
     share = weights / weights.sum()
     unit: Vector = np.sqrt(share @ (points - share @ points) ** 2)
     return np.where(unit > 0, unit, 1.0)

@@ -3,6 +3,7 @@
 * ``ValueError``                   an argument breaks its rule (see :func:`require`)
 * ``JointdistError``
 
+  - ``InfeasibleError``            constraints that cannot be met leave no model to ask
   - ``NotPositiveDefiniteError``   a kernel is not positive semidefinite
 
 * ``SignedLawWarning``             a law has no mass, or no positive variance
@@ -10,10 +11,12 @@
 """
 
 import math
+from typing import get_args
 
 import numpy as np
 
 __all__ = [
+    "InfeasibleError",
     "JointdistError",
     "NotPositiveDefiniteError",
     "SignedLawWarning",
@@ -22,11 +25,16 @@ __all__ = [
     "is_number",
     "is_whole",
     "require",
+    "require_kind",
 ]
 
 
 class JointdistError(Exception):
     """Base class of the errors specific to this library."""
+
+
+class InfeasibleError(JointdistError):
+    """The constraints of a model cannot be met, so that there is nothing to ask."""
 
 
 class NotPositiveDefiniteError(JointdistError, ValueError):
@@ -79,6 +87,23 @@ def require(ok: object, where: str, name: str, rule: str, value: object) -> None
         got = got if len(got) <= 300 else f"{got[:300]}..."
         msg = f"{where}: `{name}` must be {rule}. Got {got}."
         raise ValueError(msg)
+
+
+def require_kind(where: str, name: str, value: object, kinds: object) -> None:
+    """Raise unless a value is one of the words of a ``Literal``.
+
+    Parameters
+    ----------
+    where, name : str
+        The function or class the user called, and the argument.
+    value : object
+        What was given.
+    kinds : Literal
+        The words.
+    """
+    known = get_args(kinds)
+    ok = isinstance(value, str) and value in known
+    require(ok, where, name, f"one of {known}", value)
 
 
 def is_whole(value: object, *, least: int) -> bool:

@@ -21,6 +21,7 @@ from jointdist.kernels import Kernel
 from jointdist.law import Conditional
 from jointdist.laws import Laws
 from jointdist.moments import Moments, moments
+from jointdist.programs import Solution
 from jointdist.reduction import Reduction, reduce_sample
 from jointdist.rows import Rows, as_weights
 from jointdist.sample import Sample
@@ -40,6 +41,7 @@ class LawEstimator(RegressorMixin, BaseEstimator, ABC):
     n_features_in_: int
     regularization_: float
     moments_: Moments
+    solution_: Solution
     random_state: Seed
     executor: Executor | None
 
@@ -111,7 +113,7 @@ class LawEstimator(RegressorMixin, BaseEstimator, ABC):
         check_is_fitted(self)
         x, y = self._read_pair("score", X, Y)
         weights = as_weights(sample_weight, x)
-        scores = energy_scores(self._of_y(x), to_numpy(y.read(0, y.n)))
+        scores = self._scores(x, to_numpy(y.read(0, y.n)))
         own, marginal = (float(np.average(score, weights=weights)) for score in scores)
         if marginal <= 0:  # every row of Y is all atoms: there is nothing to tell
             return 1.0 if own <= 0 else 0.0
@@ -119,9 +121,10 @@ class LawEstimator(RegressorMixin, BaseEstimator, ABC):
 
     @y_for_Y
     def partial_fit(self, X: object, Y: object, sample_weight: object = None) -> Self:
-        """Add rows to the model: exactly the fit to all rows with the same landmarks.
+        """Add rows to the model: exactly the fit to all rows, with the landmarks of the first.
 
-        Warns when the landmarks of the first fit do not represent the new rows. A model
+        Warns when the landmarks of the first fit do not represent the new rows. Polynomials
+        have none: they are those of all rows. A model
         that is not fitted yet is fitted, with a warning: scales and landmarks are then
         those of the first rows alone.
 
@@ -130,7 +133,7 @@ class LawEstimator(RegressorMixin, BaseEstimator, ABC):
         X, Y, sample_weight
             As in :meth:`fit`.
         """
-        if not hasattr(self, "moments_"):
+        if not hasattr(self, "solution_"):
             msg = (
                 f"{self._name}.partial_fit: the model is not fitted; scales and landmarks "
                 "are chosen from these rows alone. Call `fit` on typical rows first."
@@ -177,6 +180,10 @@ class LawEstimator(RegressorMixin, BaseEstimator, ABC):
     @abstractmethod
     def _of_y(self, x: Rows) -> Laws:
         """Return the laws of Y given rows of X."""
+
+    def _scores(self, x: Rows, y: Vector) -> tuple[Vector, Vector]:
+        """Return the energy scores of the laws at rows of X, and of the sample of Y."""
+        return energy_scores(self._of_y(x), y)
 
     @property
     @abstractmethod
@@ -324,10 +331,8 @@ class KernelEstimator(LawEstimator):
     _reduction: Reduction
 
     def _learn(self, sample: Sample, rng: np.random.Generator) -> Self:
+        self._choose_kernels(sample, rng)
         weights = sample.weights
-        x, y = zip(self._codings, (sample.x, sample.y), strict=True)
-        self.kernel_x_ = chosen_kernel("x", self.kernel_x, *x, weights=weights, rng=rng)
-        self.kernel_y_ = chosen_kernel("y", self.kernel_y, *y, weights=weights, rng=rng)
         counted = sample.n if weights is None else np.count_nonzero(weights)
         small = counted <= _EXACT and self.max_rank is None
         reduction = reduce_sample(
@@ -343,6 +348,12 @@ class KernelEstimator(LawEstimator):
             executor=self.executor,
         )
         return self._solve(reduction, sample)
+
+    def _choose_kernels(self, sample: Sample, rng: np.random.Generator) -> None:
+        weights = sample.weights
+        x, y = zip(self._codings, (sample.x, sample.y), strict=True)
+        self.kernel_x_ = chosen_kernel("x", self.kernel_x, *x, weights=weights, rng=rng)
+        self.kernel_y_ = chosen_kernel("y", self.kernel_y, *y, weights=weights, rng=rng)
 
     def _relearn(self, sums: Moments, sample: Sample) -> Self:
         old = self._reduction

@@ -4,9 +4,9 @@ The objective is diagonal in the double-orthogonal basis. What ``positivity`` me
 decided here, and nowhere else.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from jointdist.errors import Words, is_number, is_whole, require
 from jointdist.executor import Executor
 from jointdist.features import kernel_matrix
 from jointdist.moments import Moments
+from jointdist.polynomials import PolynomialMap, structure
 from jointdist.programs import (
     Objective,
     Solution,
@@ -29,10 +30,13 @@ from jointdist.programs import (
     spectral_ball,
     tightened,
 )
+from jointdist.programs.sos import sum_of_squares
+from jointdist.rows import Rows
 from jointdist.sample import Sample
 
 __all__ = [
     "Marginals",
+    "PolynomialPositivity",
     "Positivity",
     "Problem",
     "objective",
@@ -46,6 +50,7 @@ Marginals: TypeAlias = Literal["free", "total", "exact"]
 Positivity: TypeAlias = Literal[
     "none", "tightened", "pointwise", "rotated", "pivot", "grid"
 ]
+PolynomialPositivity: TypeAlias = Literal["none", "tightened", "grid", "sos"]
 
 
 def require_arguments(where: str, **arguments: object) -> None:
@@ -67,16 +72,9 @@ def _is_ridge(value: object) -> bool:
     return (isinstance(value, str) and value == "auto") or is_number(value, least=0)
 
 
-def _one_of(kinds: object) -> tuple[str, Callable[[object], bool]]:
-    known = get_args(kinds)
-    return f"one of {known}", lambda value: isinstance(value, str) and value in known
-
-
 _RULES: dict[str, tuple[str, Callable[[object], bool]]] = {
     "regularization": ('a number of at least 0, or "auto"', _is_ridge),
     "tol": ("a number from 0 to below 1", lambda tol: is_number(tol, least=0, below=1)),
-    "marginals": _one_of(Marginals),
-    "positivity": _one_of(Positivity),
     "grid_rows": ("an integer of at least 1", lambda rows: is_whole(rows, least=1)),
 }
 
@@ -132,10 +130,10 @@ def objective(problem: Problem, regularization: float) -> Objective:
     return Objective(b, c_y, c_x, regularization, V_y.T @ s_y, V_x.T @ s_x)
 
 
-def solve(
+def solve(  # noqa: PLR0911  # one for each form of positivity
     problem: Problem,
     regularization: float,
-    positivity: Positivity,
+    positivity: Positivity | PolynomialPositivity,
     *,
     grid: NDArray[np.intp],
 ) -> Solution:
@@ -174,6 +172,20 @@ def solve(
             F_y = host_features(problem.y, rows.y.read(0, len(grid)))
             F_x = host_features(problem.x, rows.x.read(0, len(grid)))
             return grid_positive(goal, F_y, F_x)
+        case "sos":
+            C_y, C_x = (
+                structure(side, rows, problem.sample.weights, executor=problem.executor)
+                for side, rows in _polynomial_sides(problem)
+            )
+            return sum_of_squares(goal, C_y, C_x)
+
+
+def _polynomial_sides(problem: Problem) -> Iterator[tuple[PolynomialMap, Rows]]:
+    for basis, rows in (problem.y, problem.sample.y), (problem.x, problem.sample.x):
+        if not isinstance(basis.map, PolynomialMap):
+            msg = "sums of squares are of polynomials"
+            raise TypeError(msg)
+        yield basis.map, rows
 
 
 def _sample_bounds(problem: Problem) -> tuple[Vector, Vector]:

@@ -162,7 +162,8 @@ class Laws:
         if none:
             msg = (
                 f"Conditional: {none} of {start} conditions have no law, as its mass is not "
-                "positive; what they are asked is NaN."
+                'positive; what they are asked is NaN. With `marginals="exact"` a '
+                "JointDistribution has mass one everywhere."
             )
             warnings.warn(msg, SignedLawWarning, stacklevel=4)
         return results[0] if len(results) == 1 else np.concatenate(results)

@@ -4,7 +4,7 @@ import warnings
 from typing import Self
 
 from jointdist.basis import double_orthogonal
-from jointdist.errors import ToleranceWarning
+from jointdist.errors import ToleranceWarning, require_kind
 from jointdist.estimator import JointEstimator, KernelEstimator
 from jointdist.executor import Executor, executor_for
 from jointdist.fitting import (
@@ -167,7 +167,7 @@ class JointDistribution(KernelEstimator, JointEstimator):
             self._name,
             regularization=self.regularization,
             tol=self.tol,
-            marginals=self.marginals,
-            positivity=self.positivity,
             grid_rows=self.grid_rows,
         )
+        require_kind(self._name, "marginals", self.marginals, Marginals)
+        require_kind(self._name, "positivity", self.positivity, Positivity)

@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
 
 from jointdist._array import Array, array_namespace, device, like, symmetric, to_numpy
 from jointdist.errors import Words, require
@@ -128,17 +129,58 @@ class Moments:
 
     def prefix(self, x: Features, y: Features) -> "Moments":
         """Return the moments of the first features only, those of the maps given."""
+        return self._taken(x, y, (np.arange(x.rank), np.arange(y.rank)))
+
+    def solved(
+        self,
+        x: Features,
+        y: Features,
+        kept: tuple[NDArray[np.intp], NDArray[np.intp]],
+        cores: tuple[NDArray[np.float64], NDArray[np.float64]],
+    ) -> "Moments":
+        """Return the moments of some of the features, times the inverses of matrices.
+
+        Parameters
+        ----------
+        x, y : Features
+            The maps to these features.
+        kept : tuple of arrays of int
+            The numbers of the features, for X and for Y.
+        cores : tuple of arrays
+            The lower-triangular matrices.
+        """
+        new = self._taken(x, y, kept)
+        gram, powers_y = to_numpy(new.gram).copy(), to_numpy(new.powers_y).copy()
+        middle = 1 + len(kept[0])
+        for own, core in zip((slice(1, middle), slice(middle, None)), cores, strict=True):
+            gram[own] = solve_triangular(core, gram[own], lower=True)
+            gram[:, own] = solve_triangular(core, gram[:, own].T, lower=True).T
+        powers_y[1:] = solve_triangular(cores[1], powers_y[1:], lower=True)
+        new = replace(
+            new,
+            gram=like((gram + gram.T) / 2, self.gram),
+            powers_y=like(powers_y, self.gram),
+        )
+        kept_x, kept_y = (float(squares.sum()) for _, squares in new.sides)
+        return replace(new, trace_x=kept_x, trace_y=kept_y)
+
+    def _taken(
+        self,
+        x: Features,
+        y: Features,
+        kept: tuple[NDArray[np.intp], NDArray[np.intp]],
+    ) -> "Moments":
         xp = array_namespace(self.gram)
-        rows = np.r_[0, 1 : 1 + x.rank, 1 + self.rank_x : 1 + self.rank_x + y.rank]
-        kept = like(rows.astype(np.int64), self.gram)
-        gram = xp.take(xp.take(self.gram, kept, axis=0), kept, axis=1)
+        rows = np.concatenate([[0], 1 + kept[0], 1 + self.rank_x + kept[1]])
+        places = like(rows.astype(np.int64), self.gram)
+        own = like(np.concatenate([[0], 1 + kept[1]]).astype(np.int64), self.gram)
         return replace(
             self,
-            gram=gram,
+            gram=xp.take(xp.take(self.gram, places, axis=0), places, axis=1),
             rank_x=x.rank,
             rank_y=y.rank,
             keys=(x.key, y.key),
-            powers_y=self.powers_y[: 1 + y.rank, :],
+            powers_y=xp.take(self.powers_y, own, axis=0),
         )
 
     @property
@@ -308,4 +350,3 @@ def collect(
 def _trace(kernel: Kernel, z: Array, w: Array | None) -> float:
     diagonal = kernel_diagonal(kernel, z)
     return float(array_namespace(z).sum(diagonal) if w is None else w @ diagonal)
-

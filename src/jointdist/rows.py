@@ -225,8 +225,10 @@ def _from_python(data: object, where: str, name: str) -> NDArray[Any]:
             array = array.astype(np.float64)
     except (TypeError, ValueError) as error:
         got = Words(str(error).rstrip("."))
-        require(ok=False, where=where, name=name, rule="a table of numbers", value=got)
-        raise
+        try:
+            require(ok=False, where=where, name=name, rule="a table of numbers", value=got)
+        except ValueError as refused:  # scikit-learn tells types from values
+            raise type(error)(*refused.args) from None
     return array
 
 

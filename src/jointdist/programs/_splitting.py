@@ -155,7 +155,7 @@ def finished(
     mu = objective.multiplier((b + force) * objective.inverse)
     drift = 0.0 if e is None else mu * e
     residual = (a * H - b - force + drift)[objective.inverse > 0]
-    size = float((np.abs(b) + np.abs(drift) + np.abs(force)).max())
+    size = max(float((np.abs(b) + np.abs(drift) + np.abs(force)).max()), 1e-300)
     off = 0.0 if e is None else abs(float(np.sum(e * H)))
     stationarity = float(np.abs(residual).max(initial=0.0)) / size
     feasibility = max(violation, off, 0.0)

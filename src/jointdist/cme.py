@@ -1,0 +1,298 @@
+"""Conditional mean embedding: CME, low-rank or in full (paper, appendix)."""
+
+import warnings
+from typing import Self
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, cholesky
+from sklearn.utils.validation import check_is_fitted
+
+from jointdist._array import Array, like, to_numpy
+from jointdist.atoms import Atoms, Vector, host_features
+from jointdist.basis import Basis, double_orthogonal
+from jointdist.energy import energy_scores, units_of
+from jointdist.errors import InfeasibleError, ToleranceWarning, Words, require, require_kind
+from jointdist.estimator import KernelEstimator
+from jointdist.executor import Executor, executor_for
+from jointdist.features import FeatureMap, kernel_matrix
+from jointdist.fitting import require_arguments
+from jointdist.kernels import Delta, Kernel
+from jointdist.law import Conditional
+from jointdist.laws import FewSupport, Laws, Support
+from jointdist.moments import Moments
+from jointdist.programs import Objective, Solution, Status, embedding
+from jointdist.programs.embedding import Scope
+from jointdist.queries import Fixed, Queries
+from jointdist.reduction import Reduction
+from jointdist.rows import Rows
+from jointdist.sample import Sample
+from jointdist.search import Pivoting, Seed
+
+__all__ = ["ConditionalMeanEmbedding"]
+
+_MOST = 5_000  # rows of the full estimator
+_RIDGE = 0.3  # over the number of rows
+_JITTER = 1e-13  # of the trace, that makes a kernel matrix definite
+
+
+class ConditionalMeanEmbedding(KernelEstimator):
+    r"""The conditional laws of Y given X as elements of a kernel space.
+
+    The embedding :math:`\mu_{Y|X=x}`, Eq. `CMEeq1`, is estimated by ridge regression of
+    :math:`k_Y(y, \cdot)` on x, Eq. `eq:traditional`. Its law at x is a weight on each of a
+    few rows of Y, the pivots, Eq. `eq:lowrankprog`; in full, on every row,
+    Eq. `eq:conditionaldistributionembedding`. Weights may be negative and need not sum to
+    one: :meth:`Conditional.mass <jointdist.Conditional.mass>` and ``negative_share`` tell.
+
+    There is no joint law: only that of Y given X can be asked.
+    :class:`~jointdist.JointDistribution` has one, and is most often more accurate.
+
+    Parameters
+    ----------
+    kernel_x, kernel_y : Kernel or "auto", default="auto"
+        As in :class:`~jointdist.JointDistribution`. The full estimator does not need that
+        of Y.
+    regularization : float or "auto", default="auto"
+        The ridge :math:`\lambda`, positive. By default 0.3 over the number of rows (their
+        weight).
+    tol, max_rank, pivoting
+        As in :class:`~jointdist.JointDistribution`.
+    low_rank : bool, default=True
+        Whether functions are evaluated at the pivots of Y only. Else at all rows, at
+        most 5,000, with the inverse of the whole kernel matrix and without constraints.
+    normalization : {"none", "average", "sample"}, default="none"
+        Where the mass of the laws is one: on average over the sample, Eq. `normCME`, or
+        at each of its rows, Eq. `normCMEfull`, which most often cannot be met.
+    positivity : {"none", "average", "sample"}, default="none"
+        Where no weight is negative: on average over the sample, Eq. `posCMEave`, or at
+        each of its rows, Eq. `posCME`.
+    grid_rows : int, default=20_000
+        The most rows on which ``"sample"`` holds; of more, on a random choice.
+    random_state : int, Generator, RandomState, optional
+        The seed of pivots and of choices of rows.
+    executor : Executor, optional
+        How row blocks are worked on.
+
+    Attributes
+    ----------
+    coefficients_ : array of shape (m_Y, m_X)
+        The coefficients :math:`\tilde F`; in full, :math:`F` for all rows.
+    basis_x_, basis_y_ : Basis
+        The bases, not centred; of Y only with low rank.
+    solution_ : Solution
+        The solution of the program. Where its status is ``INFEASIBLE``, nothing can be
+        asked of the model.
+    regularization_ : float
+        The ridge.
+    kernel_x_, kernel_y_ : Kernel
+        The kernels.
+    moments_ : Moments
+        What the sample was reduced to; only with low rank.
+    grid_rows_ : array of int
+        The rows on which ``"sample"`` holds; empty otherwise.
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : array of str
+        Their names, if X is a DataFrame.
+
+    References
+    ----------
+    .. [1] Song, Huang, Smola, Fukumizu (2009). "Hilbert space embeddings of conditional
+       distributions with applications to dynamical systems", ICML.
+    .. [2] Grünewälder, Lever, Baldassarre, Patterson, Gretton, Pontil (2012).
+       "Conditional mean embeddings as regressors", ICML.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import jointdist as jd
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(2000, 2))
+    >>> y = X[:, 0] + 0.5 * rng.normal(size=2000)
+    >>> model = jd.ConditionalMeanEmbedding(random_state=0).fit(X, y)
+    >>> law = model.given([[1.0, 0.0]])
+    >>> bool(0.7 < law.mean()[0] < 1.3), bool(law.negative_share()[0] > 0)
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        kernel_x: Kernel | str = "auto",
+        kernel_y: Kernel | str = "auto",
+        *,
+        regularization: float | str = "auto",
+        tol: float = 1e-3,
+        max_rank: int | None = None,
+        pivoting: Pivoting = "auto",
+        low_rank: bool = True,
+        normalization: Scope = "none",
+        positivity: Scope = "none",
+        grid_rows: int = 20_000,
+        random_state: Seed = None,
+        executor: Executor | None = None,
+    ) -> None:
+        self.kernel_x = kernel_x
+        self.kernel_y = kernel_y
+        self.regularization = regularization
+        self.tol = tol
+        self.max_rank = max_rank
+        self.pivoting = pivoting
+        self.low_rank = low_rank
+        self.normalization = normalization
+        self.positivity = positivity
+        self.grid_rows = grid_rows
+        self.random_state = random_state
+        self.executor = executor
+
+    def given(self, x: object) -> Conditional:
+        """Return the law of Y for each row of ``x``.
+
+        Parameters
+        ----------
+        x : array, DataFrame or sequence of shape (q, d_x)
+            Conditions on X; a vector if X has one column.
+        """
+        check_is_fitted(self)
+        return Conditional(self._of_y(self._read_x("given", "x", x)))
+
+    def _check(self) -> None:
+        require_arguments(
+            self._name,
+            regularization=self.regularization,
+            tol=self.tol,
+            grid_rows=self.grid_rows,
+        )
+        require_kind(self._name, "normalization", self.normalization, Scope)
+        require_kind(self._name, "positivity", self.positivity, Scope)
+        where, ridge = self._name, self.regularization
+        require(ridge != 0, where, "regularization", "positive", ridge)
+        known = isinstance(self.low_rank, bool)
+        require(known, where, "low_rank", "True or False", self.low_rank)
+        for name in ("normalization", "positivity"):
+            value, rule = getattr(self, name), '"none" if not `low_rank`'
+            require(self.low_rank or value == "none", where, name, rule, value)
+
+    def _learn(self, sample: Sample, rng: np.random.Generator) -> Self:
+        if self.low_rank:
+            return super()._learn(sample, rng)
+        self._choose_kernels(sample, rng)
+        return self._solve_in_full(sample.counted)
+
+    def _changed(self, sign: int, part: Sample, sample: Sample) -> Self:
+        if self.low_rank:
+            return super()._changed(sign, part, sample)
+        self._check()
+        return self._solve_in_full(sample.counted)
+
+    def _solve(self, reduction: Reduction, sample: Sample) -> Self:
+        self.moments_, self._reduction = reduction.moments, reduction
+        self.basis_x_, self.basis_y_ = double_orthogonal(reduction, centred=False)
+        V_x, V_y = to_numpy(self.basis_x_.rotation), to_numpy(self.basis_y_.rotation)
+        ridge = self._ridge(self.moments_.weight)
+        mean, goal = _objective(self.moments_, self.basis_x_, V_y, V_x, ridge)
+        scopes = {self.normalization, self.positivity}
+        most = self.grid_rows if "sample" in scopes else 0
+        self.grid_rows_ = sample.choose(most, self._seed)
+        rows = sample.x.take(self.grid_rows_) if most else None
+        found = embedding(
+            goal,
+            to_numpy(self.basis_y_.map.core) @ V_y,
+            mean,
+            normalization=self.normalization,
+            positivity=self.positivity,
+            features=None if rows is None else host_features(self.basis_x_, rows),
+        )
+        self.solution_, self.coefficients_ = found, found.value
+        if not found.status.ok:
+            msg = f"{self._name}: {found.status.value} {found!r}"
+            warnings.warn(msg, ToleranceWarning, stacklevel=5)
+        weights = to_numpy(self.basis_y_.expansion) @ found.value
+        pivots = self._reduction.y.map.landmarks
+        return self._put(sample, pivots, weights)
+
+    def _solve_in_full(self, sample: Sample) -> Self:
+        """Invert the kernel matrix of all rows, weighted."""
+        rule, got = f"at most {_MOST:,} rows without `low_rank`", Words(f"{sample.n:,}")
+        require(sample.n <= _MOST, self._name, "X", rule, got)
+        rows = sample.x.read(0, sample.n)
+        w = np.ones(sample.n) if sample.weights is None else sample.weights
+        n = float(w.sum())
+        ridge = self._ridge(n)
+        K = to_numpy(kernel_matrix(self.kernel_x_, rows, rows))
+        inverse = np.zeros_like(K)
+        inverse[np.diag_indices_from(K)] = n * ridge / w
+        F = cho_solve(cho_factor(K + inverse), np.eye(len(K)))
+        C = cholesky(K + _JITTER * np.trace(K) * np.eye(len(K)), lower=True)
+        features = FeatureMap(self.kernel_x_, rows, like(C, rows))
+        self.basis_x_ = _plain(features)
+        self.grid_rows_ = np.empty(0, dtype=np.intp)
+        z = sample.y.read(0, sample.n)
+        K_y = to_numpy(kernel_matrix(self.kernel_y_, z, z))
+        self.solution_ = Solution(F, -float(w @ np.einsum("ij,ji->i", K_y @ F, K)) / n)
+        self.coefficients_ = F
+        return self._put(sample, z, F @ C)
+
+    def _put(self, sample: Sample, points: Array, weights: Vector) -> Self:
+        """Keep the rows of Y that have weight; those that are equal count together."""
+        atoms, which = np.unique(to_numpy(points), axis=0, return_inverse=True)
+        total = np.zeros((len(atoms), weights.shape[1]))
+        np.add.at(total, which.ravel(), weights)
+        self._rows, self._weights = sample, total
+        place = like(atoms, points)
+        identity = like(np.eye(len(atoms)), points)
+        basis = _plain(FeatureMap(Delta(), place, identity))
+        rows = Rows(place, sample.y.where, sample.y.name)
+        coding, executor = self._codings[1], executor_for(sample.x, self.executor)
+        mean = np.full(len(atoms), 1 / len(atoms))
+        self._support = FewSupport(Atoms(basis, coding, rows, None, mean, executor))
+        return self
+
+    def _of_y(self, x: Rows) -> Laws:
+        if self.solution_.status is Status.INFEASIBLE:
+            msg = f"{self._name}: {self.solution_.status.value}"
+            raise InfeasibleError(msg)
+        H = len(self._weights) * self._weights.T
+        executor = self._support.atoms.executor
+        queries = Queries(x, self.basis_x_, H, executor, offset=-1.0)
+        return Laws(self._support, queries, divided=False)
+
+    def _scores(self, x: Rows, y: Vector) -> tuple[Vector, Vector]:
+        sample, executor = self._rows, self._support.atoms.executor
+        z = to_numpy(sample.y.read(0, sample.n))
+        w = np.ones(sample.n) if sample.weights is None else sample.weights
+        unit = units_of(z, w)
+        nothing = FeatureMap(Delta(), sample.y.read(0, 1)[:0, :], np.empty((0, 0)))
+        atoms = Atoms(_plain(nothing), self._codings[1], sample.y, w, np.empty(0), executor)
+        marginal = Laws(Support(atoms), Fixed(np.empty((x.n, 0))))
+        own, _ = energy_scores(self._of_y(x), y, unit=unit)
+        _, other = energy_scores(marginal, y, unit=unit)
+        return np.where(np.isnan(own), other, own), other  # no law is no skill
+
+    def _ridge(self, n: float) -> float:
+        ridge = _RIDGE / n if self.regularization == "auto" else self.regularization
+        self.regularization_ = float(ridge)
+        return self.regularization_
+
+    @property
+    def _sample(self) -> Sample:
+        return self._rows
+
+
+def _objective(
+    sums: Moments, x: Basis, V_y: Vector, V_x: Vector, ridge: float
+) -> tuple[Vector, Objective]:
+    """Return the means of the functions of X, and Eq. `eq:lowrankprog` over n."""
+    n = sums.weight
+    M = V_y.T @ to_numpy(sums.gram_yx) @ V_x / n
+    c_x = to_numpy(x.eigenvalues) / n
+    mean: Vector = V_x.T @ to_numpy(sums.sum_x) / n
+    return mean, Objective(M, np.ones(len(M)), c_x, ridge)
+
+
+def _plain(features: FeatureMap) -> Basis:
+    """Return features as they are, as a basis."""
+    core = features.core
+    m = features.rank
+    eye = like(np.eye(m), core)
+    ones, zeros = like(np.ones(m), core), like(np.zeros(m), core)
+    return Basis(features, eye, ones, zeros, np.empty(0, np.intp), 0.0, 0.0)

@@ -1,0 +1,377 @@
+"""Conditional mean embedding: the full estimator, its low-rank form, its constraints."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import jointdist as jd
+from jointdist.errors import InfeasibleError, SignedLawWarning, ToleranceWarning
+from jointdist.kernels import Delta, Gaussian, Laplace, Polynomial
+from jointdist.programs import Status
+
+CME = jd.ConditionalMeanEmbedding
+
+
+@parametrize_with_checks([CME(), CME(low_rank=False)])
+@pytest.mark.filterwarnings("ignore:ConditionalMeanEmbedding.partial_fit:UserWarning")
+@pytest.mark.filterwarnings("ignore::jointdist.errors.SignedLawWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
+def test_the_contract_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def sample(n, seed=0):
+    """Return rows of two columns on each side."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    Y = np.stack([X[:, 0] + 0.5 * rng.normal(size=n), np.sin(X[:, 1]) + 3], axis=1)
+    return X, Y, rng
+
+
+def dense_weights(kernel, X, ridge, Z, w=None):
+    """Return the weights of Eq. `eq:conditionaldistributionembedding`, one row a query."""
+    w = np.ones(len(X)) if w is None else w
+    root = np.sqrt(w)
+    K = root[:, None] * kernel(X, X) * root
+    inner = np.linalg.solve(
+        K + w.sum() * ridge * np.eye(len(X)), root[:, None] * kernel(X, Z)
+    )
+    return (root[:, None] * inner).T
+
+
+class TestFull:
+    """The full estimator is the formula."""
+
+    kernel = Gaussian(1.5)
+
+    @given(st.integers(2, 60), st.floats(1e-6, 1.0), st.booleans(), st.integers(0, 99))
+    @settings(max_examples=40)
+    def test_weights(self, n, ridge, weighted, seed):
+        X, Y, rng = sample(n, seed)
+        w = rng.integers(1, 4, n).astype(float) if weighted else None
+        Z = rng.normal(size=(5, 2))
+        law = CME(self.kernel, regularization=ridge, low_rank=False).fit(X, Y, w).given(Z)
+        B = dense_weights(self.kernel, X, ridge, Z, w)
+        assert_allclose(law.expect(np.sin), B @ np.sin(Y), atol=1e-7)
+        assert_allclose(law.mass(), B.sum(axis=1), atol=1e-7)
+
+    def test_every_linear_question(self):
+        X, Y, rng = sample(80)
+        Z = rng.normal(size=(7, 2))
+        law = CME(self.kernel, regularization=1e-3, low_rank=False).fit(X, Y).given(Z)
+        B = dense_weights(self.kernel, X, 1e-3, Z)
+        order = np.lexsort(Y.T[::-1])
+        assert_allclose(law.atoms(), Y[order])
+        assert_allclose(law.weights(), B[:, order], atol=1e-10)
+        assert_allclose(law.mean(), B @ Y, atol=1e-9)
+        second = np.einsum("qn,ni,nj->qij", B, Y, Y)
+        assert_allclose(law.second_moment(), second, atol=1e-8)
+        below = (Y <= [0.3, 3.1]).all(axis=1)
+        assert_allclose(law.cdf([0.3, 3.1]), B @ below, atol=1e-10)
+        assert_allclose(law.prob(lambda y: y[:, 0] > 0), B @ (Y[:, 0] > 0), atol=1e-10)
+
+    def test_what_is_not_linear_is_of_the_law_divided_by_its_mass(self):
+        X, Y, rng = sample(80)
+        y, Z = Y[:, 0], rng.normal(size=(7, 2))
+        model = CME(Gaussian(3.0), regularization=1e-2, low_rank=False).fit(X, y)
+        law = model.given(Z)
+        B = dense_weights(model.kernel_x_, X, 1e-2, Z)
+        P = B / B.sum(axis=1, keepdims=True)
+        assert_allclose(law.var(), P @ y**2 - (P @ y) ** 2, atol=1e-9)
+        assert_allclose(law.cov(), law.var(), atol=1e-9)
+        negative = -np.minimum(B, 0).sum(axis=1) / np.abs(B).sum(axis=1)
+        assert_allclose(law.negative_share(), negative, atol=1e-9)
+        assert_allclose(law.effective_size(), 1 / (P**2).sum(axis=1), rtol=1e-8)
+        order = np.argsort(y)
+        reached = np.maximum.accumulate(np.cumsum(P[:, order], axis=1), axis=1)
+        first = (reached < 0.3 - 1e-12).sum(axis=1)
+        assert_allclose(law.quantile(0.3), y[order][first])
+
+    def test_equal_rows_of_y_are_one_atom(self):
+        X, _, rng = sample(50)
+        y = rng.integers(0, 3, 50)
+        law = CME(self.kernel, regularization=1e-2, low_rank=False).fit(X, y).given(X[:4])
+        B = dense_weights(self.kernel, X, 1e-2, X[:4])
+        assert_allclose(law.atoms(), [0, 1, 2])
+        assert_allclose(law.weights(), np.stack([B @ (y == i) for i in range(3)], 1))
+
+    def test_the_mean_is_kernel_ridge_regression(self):
+        from sklearn.kernel_ridge import KernelRidge  # noqa: PLC0415
+
+        X, Y, _ = sample(60)
+        ours = CME(Gaussian(1.0), regularization=1e-3, low_rank=False).fit(X, Y)
+        peer = KernelRidge(kernel="rbf", gamma=0.5, alpha=60 * 1e-3).fit(X, Y)
+        assert_allclose(ours.predict(X), peer.predict(X), atol=1e-9)
+
+    def test_few_rows_only(self):
+        X = np.zeros((5001, 1))
+        with pytest.raises(ValueError, match="`X` must be at most 5,000 rows without"):
+            CME(low_rank=False).fit(X, X)
+
+
+class TestLowRank:
+    """At tolerance zero the low-rank estimator is the full one, on functions of its space.
+
+    What the pivots miss of a function in rounding, the embedding may enlarge by one over
+    the ridge.
+    """
+
+    @pytest.mark.parametrize("kernel", [Gaussian(1.5), Gaussian(0.7), Laplace(2.0)])
+    @pytest.mark.parametrize("ridge", [1e-1, 1e-3, 1e-5])
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_equals_the_full_one(self, kernel, ridge, weighted):
+        X, Y, rng = sample(150, 1)
+        w = rng.integers(1, 4, 150).astype(float) if weighted else None
+        Z, points = rng.normal(size=(9, 2)), Y[:3] + 0.1
+        low = CME(kernel, kernel, regularization=ridge, tol=0.0, random_state=0)
+        law = low.fit(X, Y, w).given(Z)
+        found = law.expect(lambda y: kernel(y, points))
+        B = dense_weights(kernel, X, ridge, Z, w)
+        assert_allclose(found, B @ kernel(Y, points), atol=max(1e-6, 1e-10 / ridge))
+
+    def test_of_many_rows_too(self):
+        X, Y, rng = sample(1500, 2)
+        kernel, Z = Gaussian(1.5), rng.normal(size=(9, 2))
+        low = CME(kernel, kernel, regularization=1e-4, tol=1e-9, random_state=0)
+        found = low.fit(X, Y).given(Z).expect(lambda y: kernel(y, Y[:3]))
+        B = dense_weights(kernel, X, 1e-4, Z)
+        assert low.basis_y_.rank < 200
+        assert_allclose(found, B @ kernel(Y, Y[:3]), atol=1e-6)
+
+    def test_functions_are_evaluated_at_the_pivots(self):
+        X, Y, rng = sample(900, 3)
+        model = CME(Gaussian(1.5), Gaussian(1.5), tol=1e-2, random_state=0).fit(X, Y)
+        law, m = model.given(rng.normal(size=(5, 2))), model.basis_y_.rank
+        assert law.atoms().shape == (m, 2)
+        pivots = Y[model.basis_y_.pivots]
+        assert_allclose(np.sort(law.atoms(), axis=0), np.sort(pivots, axis=0))
+        event = lambda y: y[:, 0] > 0.2  # noqa: E731
+        indicator = law.weights() @ event(law.atoms())
+        assert_allclose(law.prob(event), indicator, atol=1e-12)
+
+    def test_the_objective_is_that_of_the_full_matrices(self):
+        X, Y, _ = sample(40, 4)
+        kernel, ridge, n = Gaussian(1.5), 1e-2, 40
+        model = CME(kernel, kernel, regularization=ridge, random_state=0).fit(X, Y)
+        K_x, K_y = kernel(X, X), kernel(Y, Y)
+        F = np.linalg.inv(K_x + n * ridge * np.eye(n))
+        value = -2 * np.trace(K_y @ F @ K_x) + np.trace(
+            F.T @ K_y @ F @ K_x @ (K_x + n * ridge * np.eye(n))
+        )
+        assert_allclose(model.solution_.objective, value / n, rtol=1e-9)
+        full = CME(kernel, kernel, regularization=ridge, low_rank=False).fit(X, Y)
+        assert_allclose(full.solution_.objective, value / n, rtol=1e-9)
+
+    def test_rows_come_and_go(self):
+        X, Y, _ = sample(400, 5)
+        for low_rank in (True, False):
+            model = CME(Gaussian(2.0), Gaussian(2.0), regularization=1e-3)
+            model.set_params(low_rank=low_rank, tol=1e-8, random_state=0)
+            model.fit(X[:300], Y[:300]).partial_fit(X[300:], Y[300:])
+            alike = clone(model).fit(X, Y)
+            assert_allclose(model.predict(X), alike.predict(X), atol=2e-4)
+            model.forget(X[300:], Y[300:])
+            alike = clone(model).fit(X[:300], Y[:300])
+            assert_allclose(model.predict(X), alike.predict(X), atol=1e-6)
+
+
+class TestConstraints:
+    """What is asked for holds, or is said not to."""
+
+    def fitted(self, **arguments):
+        X, Y, _ = sample(300, 6)
+        arguments = {"regularization": 1e-4, "max_rank": 40, "tol": 1e-2, **arguments}
+        model = CME(Gaussian(1.0), Gaussian(0.4), random_state=0, **arguments)
+        return model.fit(X, Y[:, 0]), X
+
+    def test_on_average(self):
+        free, X = self.fitted()
+        model, _ = self.fitted(normalization="average", positivity="average")
+        law = model.given(X)
+        assert model.solution_.status is Status.OPTIMAL
+        assert_allclose(law.mass().mean(), 1.0, atol=1e-10)
+        assert law.weights().mean(axis=0).min() >= -1e-10
+        assert free.given(X).weights().mean(axis=0).min() < -1e-6
+        assert model.solution_.objective >= free.solution_.objective
+
+    @pytest.mark.parametrize("normalization", ["none", "average"])
+    def test_positivity_at_every_row(self, normalization):
+        model, X = self.fitted(normalization=normalization, positivity="sample")
+        law = model.given(X)
+        assert model.solution_.status.ok
+        assert law.weights().min() >= -1e-9
+        assert_allclose(law.negative_share(), 0, atol=1e-9)
+        if normalization == "average":
+            assert_allclose(law.mass().mean(), 1.0, atol=1e-9)
+        assert len(model.grid_rows_) == 300
+
+    def test_at_some_rows_of_many(self):
+        model, X = self.fitted(positivity="sample", grid_rows=50)
+        assert len(model.grid_rows_) == 50
+        assert model.given(X[model.grid_rows_]).weights().min() >= -1e-9
+
+    def test_normalisation_at_every_row_where_it_can_be_met(self):
+        rng = np.random.default_rng(0)
+        X = rng.integers(0, 4, size=(200, 1))
+        y = X[:, 0] + rng.normal(size=200)
+        model = CME(Delta(), Gaussian(1.0), regularization=1e-3, random_state=0)
+        model.set_params(normalization="sample", positivity="sample").fit(X, y)
+        law = model.given(X)
+        assert model.solution_.status.ok
+        assert_allclose(law.mass(), 1, atol=1e-8)
+        assert law.weights().min() >= -1e-9
+
+    @pytest.mark.parametrize("positivity", ["none", "average", "sample"])
+    def test_infeasible(self, positivity):
+        with pytest.warns(ToleranceWarning, match="No coefficients satisfy the constr"):
+            model, X = self.fitted(normalization="sample", positivity=positivity)
+        assert model.solution_.status is Status.INFEASIBLE
+        assert not model.solution_.status.ok
+        assert model.solution_.certificate.feasibility > 1e-6
+        assert np.isnan(model.coefficients_).all()
+        for ask in (model.predict, model.given, lambda x: model.score(x, x[:, 0])):
+            with pytest.raises(InfeasibleError, match="No coefficients satisfy"):
+                ask(X)
+
+    def test_a_basis_without_a_mean_is_infeasible(self):
+        x = np.random.default_rng(0).normal(size=(100, 1))
+        x = np.concatenate([x, -x])
+        model = CME(Polynomial(degree=1, offset=0.0), normalization="average")
+        with pytest.warns(ToleranceWarning, match="No coefficients"):
+            model.fit(x, x**2)
+        assert model.solution_.status is Status.INFEASIBLE
+
+    def test_of_the_full_estimator_there_are_none(self):
+        with pytest.raises(ValueError, match='`positivity` must be "none" if not `low_ra'):
+            CME(low_rank=False, positivity="average").fit([[1.0], [2.0]], [1.0, 2.0])
+
+
+class TestLaws:
+    """What the laws of an embedding are asked."""
+
+    @pytest.fixture(scope="class")
+    @staticmethod
+    def law():
+        x, e = np.random.default_rng(0).normal(size=(2, 3000))
+        model = CME(regularization=1e-4, random_state=0).fit(x[:, None], x + 0.5 * e)
+        return model.given(np.array([-1.0, 0.0, 1.0]))
+
+    def test_mean_and_spread(self, law):
+        assert_allclose(law.mean(), [-1, 0, 1], atol=0.1)
+        assert_allclose(law.mass(), 1, atol=0.05)
+
+    def test_density_integrates_to_the_mass(self, law):
+        y = np.linspace(-12, 12, 4001)
+        assert_allclose(np.trapezoid(law.pdf(y), y), law.mass(), rtol=1e-6)
+
+    def test_the_mode_is_the_atom_of_the_highest_density(self, law):
+        atoms = law.atoms()
+        highest = law.pdf(atoms, grid=True).argmax(axis=1)
+        assert_allclose(law.mode(), atoms[highest])
+
+    def test_paired_densities(self, law):
+        y = np.array([-1.0, 0.2, 0.9])
+        assert_allclose(law.pdf(y), np.diag(law.pdf(y, grid=True)))
+
+    def test_draws_are_atoms(self, law):
+        assert np.isin(law.sample(50, random_state=0), law.atoms()).all()
+
+    def test_some_laws(self, law):
+        assert_allclose(law[1:].mean(), law.mean()[1:])
+        assert_allclose(law[1:].mass(), law.mass()[1:])
+
+    def test_novelty(self):
+        x = np.random.default_rng(0).normal(size=(300, 1))
+        for low_rank in (True, False):
+            model = CME(Gaussian(1.0), low_rank=low_rank, random_state=0).fit(x, x)
+            near, far = model.given([[0.0], [30.0]]).novelty()
+            assert near < 1e-3
+            assert far > 0.999
+
+    def test_far_away_there_is_no_law(self):
+        x = np.random.default_rng(0).normal(size=(300, 1))
+        law = CME(Gaussian(1.0), random_state=0).fit(x, x).given([[60.0]])
+        assert_allclose(law.mass(), 0, atol=1e-12)
+        assert_allclose(law.mean(), 0, atol=1e-12)
+        with pytest.warns(SignedLawWarning, match="have no law"):
+            assert np.isnan(law.median())
+
+    def test_words(self):
+        frame = pd.DataFrame({"x": list("aabbb" * 20), "y": list("uvvvu" * 20)})
+        model = CME(regularization=1e-6, random_state=0).fit(frame[["x"]], frame["y"])
+        law = model.given(pd.DataFrame({"x": ["a", "b"]}))
+        chance = law.prob(lambda y: y == "v")
+        assert_allclose(chance, [0.5, 2 / 3], atol=1e-3)
+        assert_allclose(law.to_frame().to_numpy().sum(axis=1), 1, atol=1e-3)
+        assert model.predict(pd.DataFrame({"x": ["b"]})).tolist() == ["v"]
+
+
+class TestEstimator:
+    """What users of scikit-learn expect."""
+
+    def test_score_is_the_skill_against_the_sample(self):
+        X, Y, _ = sample(700, 7)
+        model = CME(random_state=0).fit(X, Y)
+        joint = jd.JointDistribution(random_state=0).fit(X, Y)
+        assert 0.3 < model.score(X, Y) < joint.score(X, Y) < 0.8
+        noise = np.random.default_rng(1).normal(size=700)
+        assert abs(CME(random_state=0).fit(X, noise).score(X, noise)) < 0.2
+
+    def test_search_and_pipeline(self):
+        X, Y, _ = sample(200, 8)
+        search = GridSearchCV(CME(random_state=0), {"regularization": [1e-4, 10.0]}, cv=3)
+        search.fit(X, Y[:, 0])
+        assert search.best_params_ == {"regularization": 1e-4}
+        pipeline = make_pipeline(StandardScaler(), CME(random_state=0)).fit(X, Y)
+        assert pipeline.predict(X).shape == Y.shape
+
+    def test_pickle(self):
+        X, Y, _ = sample(100, 9)
+        model = CME(random_state=0).fit(X, Y)
+        again = pickle.loads(pickle.dumps(model))  # noqa: S301
+        assert_allclose(again.predict(X), model.predict(X))
+
+    def test_the_same_seed_gives_the_same_model(self):
+        X, Y, _ = sample(900, 10)
+        first, second = (CME(random_state=3).fit(X, Y) for _ in range(2))
+        assert_allclose(first.predict(X), second.predict(X), rtol=0)
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            ({"regularization": 0.0}, "`regularization` must be positive"),
+            ({"regularization": -1}, "`regularization` must be a number of at least 0"),
+            ({"normalization": "total"}, "`normalization` must be one of"),
+            ({"positivity": "grid"}, "`positivity` must be one of"),
+            ({"low_rank": "no"}, "`low_rank` must be True or False"),
+            ({"tol": 1.0}, "`tol` must be a number from 0 to below 1"),
+            ({"grid_rows": 0}, "`grid_rows` must be an integer of at least 1"),
+            ({"kernel_x": "rbf"}, "`kernel_x` must be a kernel"),
+        ],
+    )
+    def test_bad_arguments(self, arguments, message):
+        with pytest.raises(ValueError, match=message):
+            CME(**arguments).fit([[1.0], [2.0]], [1.0, 2.0])
+
+    def test_not_fitted(self):
+        with pytest.raises(NotFittedError):
+            CME().given([[1.0]])
+
+    def test_no_warning_on_ordinary_data(self):
+        X, Y, _ = sample(600, 11)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            CME(random_state=0).fit(X, Y).given(X).mean()
