@@ -9,6 +9,7 @@ from jointdist.programs.grid import grid_positive
 from jointdist.programs.objective import Objective, closed_form
 from jointdist.programs.pivot import pivot_positive
 from jointdist.programs.solution import Certificate, Solution, Status
+from jointdist.programs.sos import SumOfSquares, sum_of_squares
 from jointdist.programs.spectral import spectral_ball
 from jointdist.programs.tightened import product_bounds, tightened
 
@@ -17,11 +18,13 @@ __all__ = [
     "Objective",
     "Solution",
     "Status",
+    "SumOfSquares",
     "closed_form",
     "embedding",
     "grid_positive",
     "pivot_positive",
     "product_bounds",
     "spectral_ball",
+    "sum_of_squares",
     "tightened",
 ]
