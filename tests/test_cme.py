@@ -163,6 +163,7 @@ class TestLowRank:
         assert_allclose(law.prob(event), indicator, atol=1e-12)
 
     def test_the_objective_is_that_of_the_full_matrices(self):
+        """Eq. `eq:condembobj`, divided by the number of rows."""
         X, Y, _ = sample(40, 4)
         kernel, ridge, n = Gaussian(1.5), 1e-2, 40
         model = CME(kernel, kernel, regularization=ridge, random_state=0).fit(X, Y)

@@ -65,7 +65,8 @@ class ConditionalMeanEmbedding(KernelEstimator):
         at each of its rows, Eq. `normCMEfull`, which most often cannot be met.
     positivity : {"none", "average", "sample"}, default="none"
         Where no weight is negative: on average over the sample, Eq. `posCMEave`, or at
-        each of its rows, Eq. `posCME`.
+        each of its rows, Eq. `posCME`, which is Eq. `posCMEnaive` without what is zero
+        anyway. With both at each row the program is Eq. `optgenCME`.
     grid_rows : int, default=20_000
         The most rows on which ``"sample"`` holds; of more, on a random choice.
     random_state : int, Generator, RandomState, optional
@@ -76,7 +77,7 @@ class ConditionalMeanEmbedding(KernelEstimator):
     Attributes
     ----------
     coefficients_ : array of shape (m_Y, m_X)
-        The coefficients :math:`\tilde F`; in full, :math:`F` for all rows.
+        The coefficients :math:`\tilde F`, Eq. `dumeq0`; in full, :math:`F` for all rows.
     basis_x_, basis_y_ : Basis
         The bases, not centred; of Y only with low rank.
     solution_ : Solution
@@ -145,7 +146,7 @@ class ConditionalMeanEmbedding(KernelEstimator):
         self.executor = executor
 
     def given(self, x: object) -> Conditional:
-        """Return the law of Y for each row of ``x``.
+        """Return the law of Y for each row of ``x``: its expectations are Eq. `CMEeq1hat`.
 
         Parameters
         ----------
