@@ -34,8 +34,11 @@ class Polynomials:
             if np.linalg.matrix_rank(V[:, [*kept, j]], tol=1e-7) > rank:
                 rank, kept = rank + 1, [*kept, j]
         self.powers = [self.powers[j] for j in kept]
-        R = np.linalg.qr(V[:, kept], mode="r")
-        self.map = np.linalg.inv(R * np.sign(np.diag(R))[:, None]) * np.sqrt(len(X))
+        self.map = np.eye(rank)
+        for _ in range(3):  # until rounding is all that is left
+            R = np.linalg.qr(V[:, kept] @ self.map, mode="r")
+            R *= np.sign(np.diag(R))[:, None] / np.sqrt(len(X))
+            self.map = self.map @ np.linalg.inv(R)
         self.half = sum(len(power) <= degree // 2 for power in self.powers)
         F = self(X)
         P = F[:, : self.half]
@@ -108,13 +111,13 @@ def check(goal, C_y, C_x, solution, accuracy=1e-12):
     e = np.zeros_like(H)
     e[0, 0] = 1
     size = max(1, np.abs(expand(np.abs(gram), np.abs(C_y), np.abs(C_x))).max())
-    assert_allclose(H, expand(gram, C_y, C_x) - e, rtol=0, atol=1e-14 * size)
+    assert_allclose(H, expand(gram, C_y, C_x) - e, rtol=0, atol=1e-13 * size)
     if goal.e is not None:
-        assert abs(H[0, 0]) <= 1e-13 * size
+        assert abs(H[0, 0]) <= 1e-12 * size
     assert_allclose(solution.objective, goal(H), rtol=1e-12)
     lower = bound(goal, solution.multipliers["squares"], C_y, C_x)
     scale = max(-solution.objective, 1e-3 * np.sum(goal.b**2 / goal.a))
-    gap = (solution.objective - lower) / max(scale, 1e-300)
+    gap = (solution.objective - lower) / max(scale, 1e-16)
     assert_allclose(solution.certificate.gap, max(gap, 0), atol=accuracy)
     return lower
 
@@ -160,7 +163,7 @@ def test_two_variables_each_agree_with_a_conic_solver(seed, free):
     assert_allclose(solution.objective, conic_sos.sum_of_squares(goal, *C), rtol=1e-6)
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1e-3, 1.0, 1e3, 1e6])
+@pytest.mark.parametrize("scale", [1e-15, 1e-6, 1e-3, 1.0, 1e3, 1e6])
 @pytest.mark.parametrize("kind", KINDS)
 def test_hard_data_and_any_scale_take_few_steps(kind, scale, rng):
     """Structure constants up to the root of n, nearly no or all dependence."""
