@@ -8,16 +8,16 @@ import numpy as np
 from scipy import sparse
 
 
-def embedded(objective, T, b, rows, normalization, positivity, tol=1e-11):
-    """Return the coefficients, the optimum, and whether it was found."""
-    m_y, m_x = objective.b.shape
+def embedded(objective, T, ones, positive, *, tol=1e-11):
+    """Return the coefficients, the optimum, and how the solver ended.
+
+    The rows of ``ones`` and ``positive`` are the basis functions of X where the mass is
+    one, and where no weight is negative.
+    """
     kept = (objective.inverse > 0).ravel()
     root = np.sqrt(objective.inverse.ravel()[kept])
-    points = {"none": np.empty((0, m_x)), "average": b[None, :], "sample": rows}
-    at = points[normalization]
-    total = np.kron(T.sum(axis=0), at)
-    weights = np.kron(T, points[positivity])
-    lines = np.concatenate([total, -weights])[:, kept] * root
+    mass, weights = np.kron(T.sum(axis=0), ones), np.kron(T, positive)
+    lines = np.concatenate([mass, -weights])[:, kept] * root
     settings = clarabel.DefaultSettings()
     settings.verbose, settings.max_iter = False, 500
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tol
@@ -25,11 +25,11 @@ def embedded(objective, T, b, rows, normalization, positivity, tol=1e-11):
         sparse.csc_matrix(2 * np.eye(len(root))),
         -2 * objective.b.ravel()[kept] * root,
         sparse.csc_matrix(lines),
-        np.concatenate([np.ones(len(at)), np.zeros(len(weights))]),
-        [clarabel.ZeroConeT(len(at)), clarabel.NonnegativeConeT(len(weights))],
+        np.concatenate([np.ones(len(mass)), np.zeros(len(weights))]),
+        [clarabel.ZeroConeT(len(mass)), clarabel.NonnegativeConeT(len(weights))],
         settings,
     ).solve()
-    F = np.zeros(m_y * m_x)
+    F = np.zeros(objective.b.size)
     F[kept] = root * np.asarray(solved.x)
-    F = F.reshape(m_y, m_x)
+    F = F.reshape(objective.b.shape)
     return F, objective(F), str(solved.status)

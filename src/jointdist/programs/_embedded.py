@@ -11,7 +11,6 @@ import numpy as np
 
 from jointdist.programs.objective import Matrix, Objective, Vector
 from jointdist.programs.solution import Certificate, Solution, Status
-from jointdist.programs.sweep import Grid
 
 __all__ = ["Dual", "Problem", "Scope", "finished", "infeasible", "unbound"]
 
@@ -104,7 +103,7 @@ class Problem:
     def lowest(self, F: Matrix) -> float:
         """Return the lowest of the weights that must not be negative."""
         if self.positivity == "sample":
-            return Grid(self.expansion, self.rows).lowest(F).value
+            return float((self.expansion @ F @ self.rows.T).min())
         if self.positivity == "none" or self.empty:
             return 0.0
         return float(np.linalg.solve(self.S.T, F @ self.b).min())
@@ -130,8 +129,8 @@ def unbound(problem: Problem) -> Dual:
     if problem.positivity == "average":
         multipliers = {"positivity": np.zeros(len(problem.S))}
     elif problem.positivity == "sample":
-        pairs = np.empty((0, 2), dtype=np.intp)
-        multipliers = {"pairs": pairs, "positivity": np.empty(0)}
+        shape = len(problem.S), len(problem.rows)
+        multipliers = {"positivity": np.zeros(shape)}
     return Dual(multipliers, np.zeros_like(problem.objective.b))
 
 

@@ -1,21 +1,26 @@
 r"""Weights of a conditional mean embedding that are positive at every row, Eq. `posCME`.
 
-The letters are those of :mod:`jointdist.programs.embedding`.
+In :math:`F = F_c + N G` the centre :math:`F_c = S^\top 1 v^\top / m_Y` has the same weight
+on all pivots and the mass :math:`s_i = v^\top \Psi_X(x_i) > 0`, so that
+
+.. math:: 1 + m_Y \, T N G \, \Psi_X(x_i) / s_i \ge 0
+
+is left. If masses are one at every row, N is orthogonal to :math:`t`, and they stay so.
+Thousands of these constraints hold with equality, as laws use but a few pivots: too many
+for a working set. But the map from G to all weights is diagonal in bases that also make
+the objective :math:`|C|^2 - 2 \langle b, C \rangle`. A splitting has steps in closed form.
 """
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+import math
 
 import numpy as np
 from numpy.typing import NDArray
 
-from jointdist.errors import Words, require
 from jointdist.programs._embedded import Dual, Problem, finished, infeasible
-from jointdist.programs.grid import grid_positive
+from jointdist.programs._splitting import iterate
 from jointdist.programs.nnls import nearest_in_hull
-from jointdist.programs.objective import Matrix, Objective, Vector
+from jointdist.programs.objective import Matrix, Vector
 from jointdist.programs.solution import Solution
-from jointdist.programs.sweep import Grid
 
 __all__ = ["on_sample"]
 
@@ -24,97 +29,128 @@ _MARGIN = 1e-3  # cosine from which on a function is positive enough to be a cen
 _ZERO = 1e-6  # cosine that is none
 _LOWEST = 100  # rows that join the search for a positive function at a time
 _ROUNDS = 100  # and how often they do
+_RELAXED = 1.7
+_FIRST = 30.0  # times the geometric mean: the weight to begin with, measured
+_INSIDE = 1 - 1e-10  # of the way to the border: what is feasible whatever the rounding
 
 
-def on_sample(problem: Problem, tol: float, start: Solution | None) -> Solution:
-    """Solve on the grid, more exactly if the gap is large by the objective proper."""
+def on_sample(
+    problem: Problem, tol: float, max_iter: int, start: Solution | None
+) -> Solution:
+    """Split into the objective and the inequalities, from a centre that meets them."""
     v = problem.one if problem.normalization == "sample" else _positive(problem)
     if v is None:
         return infeasible(problem, 1.0)
-    shift, accuracy, sweeps = _Shift(problem, v), tol, 0
-    found = None if start is None else shift.started(start)
-    for _ in range(3):
-        found = grid_positive(shift.objective, *shift.tables, tol=accuracy, start=found)
-        sweeps += found.iterations
-        F, dual = shift.solved(found)
-        short = dual.gap / (tol * abs(problem.objective(F)))
-        if short <= 1 or not found.status.ok:
-            break
-        accuracy *= 0.5 / short
-    return finished(problem, F, dual, tol, sweeps)
+    weights = _Weights(problem, v, tol)
+    steps = iterate(weights, weights.started(start), max_iter)
+    return weights.solution(steps)
 
 
-@dataclass(frozen=True, eq=False)
-class _Shift:
-    r"""The program for G in :math:`F = F_c + N G`.
+class _Weights:
+    r"""The splitting :math:`z = K_Y C K_X^\top` with :math:`z \ge -1`.
 
-    The centre :math:`F_c = S^\top 1 v^\top / m_Y` has the same weight on all pivots and the
-    mass :math:`s = v^\top \Psi_X(x) > 0`: what is left is
-    :math:`1 + m_Y T N G \Psi_X(x) / s \ge 0`. If masses are one at every row, N is
-    orthogonal to :math:`t`, so that they stay so.
+    The point of the iteration is :math:`z + u`, where :math:`- \rho u` are multipliers.
     """
 
-    problem: Problem
-    v: Vector
+    def __init__(self, problem: Problem, v: Vector, tol: float) -> None:
+        goal, rows, t, m = problem.objective, problem.rows, problem.t, len(problem.S)
+        self.problem, self.tol = problem, tol
+        self.scale = m / np.where(_vanishing(rows), np.inf, rows @ v)
+        self.centre = np.multiply.outer(problem.S.mean(axis=0), v)
+        self.first = goal(self.centre)
+        everywhere = problem.normalization == "sample"
+        N = np.linalg.qr(t[:, None], mode="complete")[0][:, 1:] if everywhere else np.eye(m)
+        root = np.sqrt(problem.inverse)
+        F_y, F_x = problem.expansion @ N, self.scale[:, None] * rows * root
+        stretch_y, P = np.linalg.eigh(F_y.T @ F_y)
+        stretch_x, Q = np.linalg.eigh(F_x.T @ F_x)
+        self.left, self.right = N @ P, (root[:, None] * Q).T
+        self.K_y, self.K_x = F_y @ P, F_x @ Q
+        self.stretch = np.multiply.outer(stretch_y.clip(0), stretch_x.clip(0))
+        self.e = np.zeros_like(self.stretch)
+        if problem.normalization == "average":
+            e = np.multiply.outer(self.left.T @ t, self.right @ problem.b)
+            self.e = e / np.linalg.norm(e)
+        slope = goal.b - goal.a * self.centre
+        self.b = self.normalised(self.left.T @ slope @ self.right.T)
+        self.upper, self.lower = math.inf, -math.inf
+        self.best, self.Y = np.zeros_like(self.b), np.zeros((m, len(rows)))
+        known = self.stretch[self.stretch > 1e-14 * self.stretch.max()]
+        self.use_weight(_FIRST / math.sqrt(float(known.min()) * float(known.max())))
 
-    @cached_property
-    def scale(self) -> Vector:
-        """The multiple of each row that has mass one; zero where there is no law."""
-        rows = self.problem.rows
-        s = np.where(_vanishing(rows), np.inf, rows @ self.v)
-        scale: Vector = len(self.problem.S) / s
-        return scale
+    def use_weight(self, rho: float) -> None:
+        self.rho, self.shrink = rho, 1 / (1 + rho * self.stretch)
+        self.pull = self.e * self.shrink
+        self.pull /= max(float(np.sum(self.e * self.pull)), 1e-300)
 
-    @cached_property
-    def centre(self) -> Matrix:
-        S = self.problem.S
-        return np.multiply.outer(S.mean(axis=0), self.v)
+    def normalised(self, C: Matrix) -> Matrix:
+        new: Matrix = C - float(np.sum(self.e * C)) * self.e
+        return new
 
-    @cached_property
-    def complement(self) -> Matrix:
-        if self.problem.normalization != "sample":
-            return np.eye(len(self.problem.S))
-        return np.linalg.qr(self.problem.t[:, None], mode="complete")[0][:, 1:]
+    def started(self, start: Solution | None) -> Vector:
+        """Return the fixed point that belongs to a solution, or that of the centre."""
+        Y = None if start is None else start.multipliers.get("positivity")
+        if start is None or Y is None or Y.shape != self.Y.shape:
+            return np.zeros(self.Y.size)
+        T, rows = self.problem.expansion, self.problem.rows
+        u = -Y / np.where(self.scale > 0, self.scale, np.inf) / self.rho
+        z = T @ (start.value - self.centre) @ rows.T * self.scale
+        v: Matrix = z + u
+        return v.ravel()
+
+    def step(self, v: Vector) -> Vector:
+        v = v.reshape(self.Y.shape)
+        self.z = np.maximum(v, -1.0)
+        self.u = v - self.z
+        C = self.b + self.rho * (self.K_y.T @ ((self.z - self.u) @ self.K_x))
+        C *= self.shrink
+        self.C = C - float(np.sum(self.e * C)) * self.pull
+        self.KC = (self.K_y @ self.C) @ self.K_x.T
+        new: Matrix = v + _RELAXED * (self.KC - self.z)
+        return new.ravel()
+
+    def done(self) -> bool:
+        """Improve the feasible point and the lower bound, from the last step."""
+        C, b = self.C, self.b
+        square, along, low = float(np.sum(C * C)), float(np.sum(b * C)), -self.KC.min()
+        share = along / square if square > 0 else 0.0
+        share = max(min(share, _INSIDE / low if low > 0 else math.inf), 0.0)
+        value = (share * square - 2 * along) * share
+        if value < self.upper:
+            self.upper, self.best = value, share * C
+        Y = -self.rho * self.u
+        force, total = self.normalised(self.K_y.T @ (Y @ self.K_x)), float(Y.sum())
+        size = float(np.sum(force * force))
+        share = max(-(float(np.sum(b * force)) + total) / size, 0.0) if size > 0 else 0.0
+        bound = -float(np.sum((b + share * force) ** 2)) - 2 * share * total
+        if bound > self.lower:
+            self.lower, self.Y = bound, share * Y
+        here = square - 2 * along
+        self.missing = abs(value - here), abs(here - bound)
+        return self.gap <= self.tol * abs(self.first + self.upper)
 
     @property
-    def tables(self) -> tuple[Matrix, Matrix]:
-        return self.problem.expansion @ self.complement, self.scale[
-            :, None
-        ] * self.problem.rows
+    def gap(self) -> float:
+        return max(self.upper - self.lower, 0.0)
 
-    @property
-    def objective(self) -> Objective:
-        goal = self.problem.objective
-        b = self.complement.T @ (goal.b - goal.a * self.centre)
-        shifted = Objective(b, np.ones(len(b)), goal.c_x, goal.regularization)
-        if self.problem.normalization != "average":
-            return shifted
-        return replace(shifted, mean_y=self.problem.t, mean_x=self.problem.b)
+    def reweighted(self, *, often: bool) -> Vector | None:  # noqa: ARG002
+        """Balance what feasibility costs and what the dual lacks.
 
-    def started(self, start: Solution) -> Solution | None:
-        """Return the earlier solution in terms of this program."""
-        pairs = start.multipliers.get("pairs")
-        if pairs is None:
+        The first falls with the weight, the second rises.
+        """
+        primal, dual = (max(part, 1e-300) for part in self.missing)
+        factor = min(max(math.sqrt(primal / dual), 0.1), 10.0)
+        if 0.5 < factor < 2:
             return None
-        sizes = len(self.problem.S), len(self.problem.rows)
-        got = Words(f"pairs up to {tuple(pairs.max(axis=0, initial=0))}")
-        fits = (pairs < sizes).all()
-        require(fits, "embedding", "start", f"of {sizes} pivots and rows", got)
-        scale = self.scale[pairs[:, 1]]
-        w = start.multipliers["positivity"] / np.where(scale > 0, scale, np.inf)
-        return replace(start, multipliers={"pairs": pairs, "positivity": w})
+        self.use_weight(self.rho * factor)
+        return (self.z + self.u / factor).ravel()
 
-    def solved(self, found: Solution) -> tuple[Matrix, Dual]:
-        """Return the coefficients and multipliers of the program proper."""
-        F, rows = self.centre + self.complement @ found.value, self.problem.rows
-        pairs = found.multipliers["pairs"]
-        z = found.multipliers["positivity"] * self.scale[pairs[:, 1]]
-        forces = np.zeros_like(F)
-        np.add.at(forces, pairs[:, 0], z[:, None] * rows[pairs[:, 1]])
-        slack = float(z @ np.abs(Grid(self.problem.expansion, rows).at(F, pairs)))
-        gap = found.certificate.gap  # infinite if the value is zero and not optimal
-        gap = gap * abs(found.objective) if found.objective else gap
-        return F, Dual({"pairs": pairs, "positivity": z}, forces, slack, gap)
+    def solution(self, steps: int) -> Solution:
+        F = self.centre + self.left @ self.best @ self.right
+        Y, rows = self.Y * self.scale, self.problem.rows
+        slack = float(np.sum(Y * np.abs(self.problem.expansion @ F @ rows.T)))
+        dual = Dual({"positivity": Y}, Y @ rows, slack, self.gap)
+        return finished(self.problem, F, dual, self.tol, steps)
 
 
 def _vanishing(rows: Matrix) -> NDArray[np.bool_]:

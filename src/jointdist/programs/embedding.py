@@ -11,15 +11,14 @@ Its mass is :math:`t^\top F \Psi_X(x)` with :math:`S t = 1`.
 What holds on average over the sample sees :math:`F` only through :math:`g = F b`, with
 the mean :math:`b` of :math:`\Psi_X`. The best :math:`F` for a given :math:`g` has a closed
 form, and the weights :math:`u = T g` are left: the nearest point of a cone, or of a
-simplex, to a point of the kernel's space, a program of :math:`m_Y` variables. What holds
-at every row is a program with positivity on a grid: that of the pivots and the rows.
+simplex, to a point of the kernel's space, a program of :math:`m_Y` variables.
 """
 
 from typing import get_args
 
 import numpy as np
 
-from jointdist.errors import Words, is_number, require
+from jointdist.errors import Words, is_number, is_whole, require
 from jointdist.executor import one_blas_thread
 from jointdist.programs._checks import require_start
 from jointdist.programs._embedded import (
@@ -47,7 +46,8 @@ def embedding(
     normalization: Scope = "average",
     positivity: Scope = "average",
     features: Matrix | None = None,
-    tol: float = 1e-5,
+    tol: float = 1e-4,
+    max_iter: int = 1000,
     start: Solution | None = None,
 ) -> Solution:
     r"""Minimise under a normalisation and a positivity, each on average or at every row.
@@ -70,28 +70,31 @@ def embedding(
         (Eq. `posCMEave`), or at every row (Eq. `posCME`).
     features : array of shape (n, m_X), optional
         The basis functions of X at all rows of the sample. Only ``"sample"`` needs them.
-    tol : float, default=1e-5
-        The certified gap to the optimum, relative to the objective.
+    tol : float, default=1e-4
+        The certified gap to the optimum, relative to the objective. Without positivity
+        at every row the optimum is exact up to rounding.
+    max_iter : int, default=1000
+        The most steps for positivity at every row.
     start : Solution, optional
         Of the same constraints, for instance with another ridge.
 
     Returns
     -------
     Solution
-        ``Status.INFEASIBLE``, with coefficients that are not numbers, if the basis of X
-        has no function that is one (normalisation) or positive (positivity) at every
-        row, or none of mean one; ``feasibility`` then tells how much is missing.
+        ``Status.INFEASIBLE``, with coefficients that are not numbers, if no function in
+        the basis of X is one (up to 1e-6) where a mass has to be, or positive at every
+        row where laws have to be; ``feasibility`` then tells what is missing of one.
 
-        Else the multipliers are ``"normalisation"``, a number or, for ``"sample"``, an
-        array of shape (m_X,); and ``"positivity"``, an array of shape (m_Y,) or, for
-        ``"sample"``, one for each of ``"pairs"``: of a pivot and a row.
+        Else the constraints hold, whatever the status. The multipliers are
+        ``"normalisation"``, a number or, for ``"sample"``, an array of shape (m_X,); and
+        ``"positivity"``, of shape (m_Y,) or, for ``"sample"``, (m_Y, n).
 
     Notes
     -----
     Constraints on average cost :math:`O(m_Y^2 (m_Y + m_X))`, and can always be met unless
     the mean is zero. A normalisation at every row is a least-squares problem, :math:`O(n
-    m_X^2)`. Positivity at every row is :func:`grid_positive`, with sweeps of
-    :math:`O(n m_Y m_X)`.
+    m_X^2)`. Positivity at every row takes hundreds of steps of :math:`O(n m_Y m_X)`, with
+    some twenty arrays of shape (m_Y, n) in memory.
 
     Examples
     --------
@@ -112,6 +115,8 @@ def embedding(
         known = value in get_args(Scope)
         require(known, where, name, f"one of {get_args(Scope)}", value)
     require(is_number(tol, least=0) and tol > 0, where, "tol", "positive", tol)
+    whole = is_whole(max_iter, least=1)
+    require(whole, where, "max_iter", "an integer of at least 1", max_iter)
     require_start(where, start, objective)
     rows = np.empty((0, len(b)))
     if "sample" in {normalization, positivity}:
@@ -122,8 +127,9 @@ def embedding(
             return infeasible(problem, problem.missing)
         if problem.lowest(problem.first) >= 0:
             return finished(problem, problem.first, unbound(problem), tol)
-        solve = _on_average if positivity == "average" else on_sample
-        return solve(problem, tol, start)
+        if positivity == "average":
+            return _on_average(problem, tol, start)
+        return on_sample(problem, tol, max_iter, start)
 
 
 def _on_average(problem: Problem, tol: float, start: Solution | None) -> Solution:
