@@ -14,6 +14,7 @@ from jointdist.programs import (
     Status,
     SumOfSquares,
     closed_form,
+    sos,
     sum_of_squares,
 )
 
@@ -149,6 +150,39 @@ def test_it_agrees_with_a_conic_solver(kind, free):
         assert_allclose(solution.objective, optimum, rtol=1e-6)
         assert lower <= optimum * (1 - 1e-7)  # negative: weak duality, but for theirs
         assert solution.certificate.residual <= 1e-4
+
+
+@pytest.mark.parametrize("free", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_cheap_steps_agree_with_a_conic_solver(kind, free, monkeypatch):
+    """The splitting that large programs begin with, alone and followed by the other."""
+    monkeypatch.setattr(sos, "_SMALL", 0)
+    rng = np.random.default_rng(10 + KINDS.index(kind))
+    for dims, degrees in SHAPES:
+        goal, y, x = program(rng, kind, 200, dims, degrees, ridge=0.01, free=free)
+        C = y.constants, x.constants
+        optimum = conic_sos.sum_of_squares(goal, *C)
+        solution = sum_of_squares(goal, *C)
+        assert solution.status is Status.OPTIMAL
+        assert check(goal, *C, solution) <= optimum * (1 - 1e-7)
+        assert_allclose(solution.objective, optimum, rtol=2e-6)
+        early = sum_of_squares(goal, *C, max_iter=12)  # cheap steps only
+        assert early.iterations <= 12
+        assert check(goal, *C, early) <= optimum * (1 - 1e-7)
+        assert early.objective >= optimum * (1 + 1e-7)
+        last = sum_of_squares(goal.at(0.02), *C)
+        warm = sum_of_squares(goal, *C, start=last)
+        assert_allclose(warm.objective, optimum, rtol=2e-6)
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "t3"])
+def test_three_variables_each_are_solved(kind, rng):
+    goal, y, x = program(rng, kind, 500, (3, 3), ridge=1e-2)
+    C = y.constants, x.constants
+    solution = sum_of_squares(goal, *C, tol=1e-5)
+    assert solution.gram.shape == (100, 100)
+    assert solution.status is Status.OPTIMAL
+    check(goal, *C, solution)
 
 
 @pytest.mark.parametrize(("seed", "free"), [(0, False), (1, True)])

@@ -12,31 +12,30 @@ degree q / 2 in x and in y can occur, and with the structure constants
     L(Q)_{kl} = \sum_{abij} C_{Y,kab}\, C_{X,lij}\, Q_{(a,i),(b,j)}.
 
 A multiplier Y of this equation is feasible if :math:`L^*(Y)` is positive semidefinite,
-and :math:`L^*(e_{00}) = I`. The program is solved by a primal-dual interior-point method
-in the scaling of Nesterov and Todd, with Mehrotra's corrector. It does not depend on the
-scale of data and functions; splittings did, by factors of hundreds for data with heavy
-tails or weak dependence.
+and :math:`L^*(e_{00}) = I` makes any feasible: what is found is proven, however it was
+found. Large programs are tried by cheap steps first; what these leave, which is much for
+heavy tails or weak dependence, an interior-point method does.
 """
 
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from jointdist.errors import Words, is_number, is_whole, require
 from jointdist.executor import one_blas_thread
 from jointdist.programs._checks import require_start
-from jointdist.programs._products import Products
-from jointdist.programs._splitting import finished
+from jointdist.programs._interior import interior
+from jointdist.programs._projected import Projected
+from jointdist.programs._splitting import finished, iterate
+from jointdist.programs._squares import Products, Squares
 from jointdist.programs.objective import Matrix, Objective, Vector
 from jointdist.programs.solution import Solution
 
 __all__ = ["SumOfSquares", "sum_of_squares"]
 
-_EPS = float(np.finfo(np.float64).eps)
-_FLOOR = 1e-3  # part of the unconstrained objective that gaps are relative to at least
-_NOTHING = 1e-16  # objective of coefficients that are nothing beside one
+_SMALL = 50  # rows of a Gram matrix, up to which cheap steps save nothing
+_CHEAP = 200  # steps to try before those of the interior-point method
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -61,13 +60,15 @@ def sum_of_squares(
     *,
     tol: float = 1e-6,
     start: Solution | None = None,
-    max_iter: int = 100,
+    max_iter: int = 500,
 ) -> SumOfSquares:
     r"""Minimise under :math:`1 + h` being a sum of squares, Eq. `eq:semdefcone`.
 
-    A step factorises a matrix with a row for each of the :math:`m_Y m_X` coefficients;
-    10 to 20 of them are usual, whatever the data. It ends when a feasible point and a
-    lower bound agree.
+    It ends when a feasible point and a lower bound agree. The Gram matrix has
+    :math:`k_Y k_X` rows. If these are many, up to 200 steps with one eigendecomposition
+    of it come first. Then 5 to 20 steps of an interior-point method follow, with a
+    factorisation of a matrix that has a row for each of the :math:`m_Y m_X`
+    coefficients.
 
     Parameters
     ----------
@@ -84,8 +85,8 @@ def sum_of_squares(
     start : Solution, optional
         The solution of a similar program, such as that of the last :math:`\lambda` of a
         path.
-    max_iter : int, default=100
-        The most steps.
+    max_iter : int, default=500
+        The most steps, of both kinds together.
 
     Returns
     -------
@@ -129,10 +130,12 @@ def sum_of_squares(
     whole = is_whole(max_iter, least=1)
     require(whole, where, "max_iter", "a whole number of at least one", max_iter)
     require_start(where, start, objective)
-    program = _Program(objective, products)
+    program = Squares(objective, products)
     with one_blas_thread:  # the matrices are small
-        steps = program.run(start, tol, max_iter)
-        return program.solution(objective, steps, tol)
+        if isinstance(start, SumOfSquares) and start.gram.shape == program.gram.shape:
+            program.offer(start.gram, start.multipliers["squares"] / program.c)
+        steps = _solved(program, tol, max_iter)
+        return _solution(program, objective, steps, tol)
 
 
 def _require_unit(where: str, name: str, mean: Vector | None) -> None:
@@ -159,164 +162,43 @@ def _constants(where: str, name: str, value: Any, m: int) -> Matrix:
     return known
 
 
-class _Program:
-    """The program divided by c, its best feasible point and its best lower bound.
-
-    Minimise :math:`|H|^2 - 2 <M, H>`. With the normalisation, the coefficient of one is
-    fixed and its weight is zero.
-    """
-
-    def __init__(self, objective: Objective, products: Products) -> None:
-        self.products, self.c = products, float(objective.a[0, 0])
-        self.e = np.zeros(products.shape)
-        self.e[0, 0] = 1.0
-        self.total = objective.e is not None
-        self.weight = 1.0 - self.e if self.total else np.ones(products.shape)
-        self.M: Matrix = self.weight * objective.b / self.c
-        one: Vector = np.zeros(products.size)
-        one[0] = 1.0
-        self.one = np.outer(one, one)
-        self.gram, self.upper = self.one, 0.0
-        self.Y, self.lower = np.zeros_like(self.M), -np.inf
-
-    def run(self, start: Solution | None, tol: float, max_iter: int) -> int:
-        """Improve both bounds until they agree; return the number of steps."""
-        size = float(np.linalg.norm(self.products.adjoint(self.M), 2))
-        if size == 0:  # no sum of squares is of use
-            self.lower = 0.0
-            return 0
-        Q, Y = np.eye(self.products.size) / self.products.size, size * self.e
-        if isinstance(start, SumOfSquares) and start.gram.shape == Q.shape:
-            Q, Y = self.inside(start, Q, Y)
-        self.offer(Q, Y)
-        for i in range(max_iter):
-            if self.gap <= tol:
-                return i
-            try:
-                Q, Y = _Step(self, Q, Y).taken()
-                self.offer(Q, Y)
-            except np.linalg.LinAlgError:  # as far as rounding allows
-                return i
-        return max_iter
-
-    def inside(self, start: SumOfSquares, Q: Matrix, Y: Matrix) -> tuple[Matrix, Matrix]:
-        """Move a solution into the interior, by as much as it is off here."""
-        old: Matrix = start.multipliers["squares"] / self.c
-        self.offer(start.gram, old)
-        S = self.products.adjoint(old)
-        size = float(np.trace(S))
-        if not self.upper - self.lower < size:
-            return Q, Y
-        share = (self.upper - self.lower) / size
-        return start.gram + share * Q, old + (self.upper - self.lower) * self.e
-
-    def offer(self, Q: Matrix, Y: Matrix) -> None:
-        """Take what Q and Y improve, after making them feasible.
-
-        Shares of Q and of the one are sums of squares too.
-        """
-        gram = Q / np.trace(Q) if self.total else Q
-        H = self.products(gram) - self.e
-        inner, square = float(np.sum(self.M * H)), float(np.sum(H * H))
-        if inner > 0:
-            share = min(1.0, inner / square)
-            value = share * (share * square - 2 * inner)
-            if value < self.upper:
-                self.upper, self.gram = value, share * gram + (1 - share) * self.one
-        S = self.products.adjoint(Y)
-        w = np.linalg.eigvalsh(S)
-        missing = max(0.0, len(w) * _EPS * float(np.abs(w).max()) - float(w[0]))
-        Y = Y + missing * self.e
-        bound = -float(np.sum(self.weight * (self.M + Y) ** 2)) - 2 * float(Y[0, 0])
-        if bound > self.lower:
-            self.lower, self.Y = bound, Y
-
-    @property
-    def scale(self) -> float:
-        """What gaps are relative to."""
-        return max(-self.upper, _FLOOR * float(np.sum(self.M**2)), _NOTHING)
-
-    @property
-    def gap(self) -> float:
-        return max(self.upper - self.lower, 0.0) / self.scale
-
-    def solution(self, objective: Objective, steps: int, tol: float) -> SumOfSquares:
-        gram, Y = self.gram, self.c * self.Y
-        H = self.products(gram) - self.e
-        if not objective.b.any():
-            return SumOfSquares(H, 0.0, multipliers={"squares": Y}, gram=gram)
-        slack = abs(float(np.sum(gram * self.products.adjoint(self.Y))))
-        found = finished(
-            objective,
-            H,
-            Y,
-            violation=-float(np.linalg.eigvalsh(gram)[0]),
-            complementarity=slack / self.scale,
-            gap=self.gap,
-            optimal=self.gap <= tol,
-            multipliers={"squares": Y},
-            iterations=steps,
-        )
-        return SumOfSquares(
-            found.value,
-            found.objective,
-            found.status,
-            found.certificate,
-            found.multipliers,
-            steps,
-            gram=gram,
-        )
+def _solved(program: Squares, tol: float, max_iter: int) -> int:
+    """Solve a program; return the number of steps."""
+    if not program.M.any():
+        program.lower = 0.0
+        return 0
+    steps = 0
+    if program.products.size > _SMALL:
+        splitting = Projected(program, tol)
+        steps = iterate(splitting, splitting.first, min(_CHEAP, max_iter))
+    return steps + interior(program, tol, max_iter - steps)
 
 
-class _Step:
-    r"""A step of the interior-point method from Q and Y, with :math:`S = L^*(Y)`.
-
-    In the coordinates G of Nesterov and Todd, :math:`G^\top S G = G^{-1} Q G^{-\top} =
-    \mathrm{diag}(s)`, both change alike.
-    """
-
-    def __init__(self, program: _Program, Q: Matrix, Y: Matrix) -> None:
-        self.program, self.Q, self.Y = program, Q, Y
-        root_q = np.linalg.cholesky(Q)
-        root_s = np.linalg.cholesky(program.products.adjoint(Y))
-        _, self.s, V = np.linalg.svd(root_s.T @ root_q)
-        self.G = root_q @ V.T / np.sqrt(self.s)
-        K = program.products.curvature(self.G @ self.G.T)
-        K[np.diag_indices_from(K)] += program.weight.ravel()
-        self.factor = cho_factor(K.T, lower=True, overwrite_a=True, check_finite=False)
-
-    def taken(self) -> tuple[Matrix, Matrix]:
-        """Return the next Q and Y: Mehrotra's predictor, then his corrector."""
-        s, n = self.s, len(self.s)
-        _, dS, dQ = self.direction(np.zeros((n, n)))
-        t_s, t_q = min(1.0, self.longest(dS)), min(1.0, self.longest(dQ))
-        ahead = float(np.sum((np.diag(s) + t_q * dQ) * (np.diag(s) + t_s * dS)))
-        mean = float(np.sum(s * s))
-        centre = min(1.0, max(ahead / mean, 0.0)) ** 3 * mean / n
-        second = dS @ dQ
-        target = centre * np.eye(n) - (second + second.T) / 2
-        dY, dS, dQ = self.direction(2 * target / np.add.outer(s, s))
-        t_s, t_q = self.longest(dS), self.longest(dQ)
-        share = 0.9 + 0.09 * min(1.0, t_s, t_q)
-        t_s, t_q = min(1.0, share * t_s), min(1.0, share * t_q)
-        Q = self.Q + t_q * self.G @ dQ @ self.G.T
-        return (Q + Q.T) / 2, self.Y + t_s * dY
-
-    def direction(self, target: Matrix) -> tuple[Matrix, Matrix, Matrix]:
-        """Return the changes of Y, S and Q, the latter two in scaled coordinates.
-
-        They sum up to target - diag(s), and a full step makes H + e00 = L(Q) hold.
-        """
-        p = self.program
-        residual = p.products(self.G @ target @ self.G.T) - p.e
-        residual -= p.weight * (p.M + self.Y)
-        solved = cho_solve(self.factor, residual.ravel(), check_finite=False)
-        dY = np.asarray(solved).reshape(p.M.shape)
-        dS = self.G.T @ p.products.adjoint(dY) @ self.G
-        return dY, dS, target - np.diag(self.s) - dS
-
-    def longest(self, change: Matrix) -> float:
-        """Return the longest step that keeps diag(s) plus the change semidefinite."""
-        root = np.sqrt(self.s)
-        least = float(np.linalg.eigvalsh(change / np.multiply.outer(root, root))[0])
-        return 1 / max(-least, 1e-300)
+def _solution(
+    program: Squares, objective: Objective, steps: int, tol: float
+) -> SumOfSquares:
+    gram, Y = program.gram, program.c * program.Y
+    H = program.products(gram) - program.e
+    if not objective.b.any():
+        return SumOfSquares(H, 0.0, multipliers={"squares": Y}, gram=gram)
+    slack = abs(float(np.sum(gram * program.products.adjoint(program.Y))))
+    found = finished(
+        objective,
+        H,
+        Y,
+        violation=-float(np.linalg.eigvalsh(gram)[0]),
+        complementarity=slack / program.scale,
+        gap=program.gap,
+        optimal=program.gap <= tol,
+        multipliers={"squares": Y},
+        iterations=steps,
+    )
+    return SumOfSquares(
+        found.value,
+        found.objective,
+        found.status,
+        found.certificate,
+        found.multipliers,
+        steps,
+        gram=gram,
+    )
