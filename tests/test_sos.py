@@ -91,12 +91,16 @@ def expand(gram, C_y, C_x):
     return np.einsum("kab,lij,aibj->kl", C_y, C_x, Q, optimize=True)
 
 
+def form(Y, C_y, C_x):
+    """Return the matrix L*(Y) by its definition."""
+    k = C_y.shape[1] * C_x.shape[1]
+    return np.einsum("kab,kl,lij->aibj", C_y, Y, C_x, optimize=True).reshape(k, k)
+
+
 def bound(goal, Y, C_y, C_x):
     """Return the lower bound of a multiplier, after making it feasible."""
-    k = C_y.shape[1] * C_x.shape[1]
-    S = np.einsum("kab,kl,lij->aibj", C_y, Y, C_x, optimize=True).reshape(k, k)
     Y = Y.copy()
-    Y[0, 0] += max(0.0, -np.linalg.eigvalsh(S)[0])
+    Y[0, 0] += max(0.0, -np.linalg.eigvalsh(form(Y, C_y, C_x))[0])
     square = (goal.b + Y) ** 2 / goal.a
     if goal.e is not None:
         square[0, 0] = 0
@@ -117,8 +121,9 @@ def check(goal, C_y, C_x, solution, accuracy=1e-12):
         assert abs(H[0, 0]) <= 1e-12 * size
     assert_allclose(solution.objective, goal(H), rtol=1e-12)
     lower = bound(goal, solution.multipliers["squares"], C_y, C_x)
-    scale = max(-solution.objective, 1e-3 * np.sum(goal.b**2 / goal.a))
-    gap = (solution.objective - lower) / max(scale, 1e-16)
+    most = min(np.sum(goal.b**2 / goal.a), 2 * np.linalg.norm(form(goal.b, C_y, C_x), 2))
+    scale = max(-solution.objective, 1e-3 * most, 1e-16 * goal.a[0, 0])
+    gap = (solution.objective - lower) / scale
     assert_allclose(solution.certificate.gap, max(gap, 0), atol=accuracy)
     return lower
 
@@ -220,10 +225,10 @@ def test_the_density_is_the_gram_form_far_from_the_sample(dims, degrees, free, r
         F_y, F_x = y(Y), x(X)
         ratio = 1 + np.einsum("ni,ij,nj->n", F_y, solution.value, F_x)
         z = np.einsum("na,ni->nai", F_y[:, : y.half], F_x[:, : x.half]).reshape(50, -1)
-        form = np.einsum("na,ab,nb->n", z, solution.gram, z)
+        square = np.einsum("na,ab,nb->n", z, solution.gram, z)
         size = np.einsum("na,ab,nb->n", np.abs(z), np.abs(solution.gram), np.abs(z))
-        assert_allclose(ratio / size, form / size, atol=1e-9)
-        assert (form / size).min() >= -1e-12
+        assert_allclose(ratio / size, square / size, atol=1e-9)
+        assert (square / size).min() >= -1e-12
 
 
 def test_sums_of_squares_are_all_positive_polynomials_of_degree_two_by_two(rng):

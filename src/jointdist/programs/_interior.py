@@ -32,7 +32,7 @@ def _inside(program: Squares) -> tuple[Matrix, Matrix]:
     """Return a point to begin with: the best one, moved inside by as much as it is off."""
     products, e = program.products, program.e
     Q = np.eye(products.size) / products.size
-    Y = float(np.linalg.norm(products.adjoint(program.M), 2)) * e
+    Y = program.reach * e
     program.offer(Q, Y)
     off = program.upper - program.lower
     size = float(np.trace(products.adjoint(program.Y)))

@@ -7,7 +7,7 @@ from jointdist.programs.objective import Matrix, Objective
 __all__ = ["Products", "Squares"]
 
 _EPS = float(np.finfo(np.float64).eps)
-_FLOOR = 1e-3  # part of the unconstrained objective that gaps are relative to at least
+_FLOOR = 1e-3  # part of a bound of the objective that gaps are relative to at least
 _NOTHING = 1e-16  # objective of coefficients that are nothing beside one
 
 
@@ -69,6 +69,9 @@ class Squares:
         self.M: Matrix = self.weight * objective.b / self.c
         self.one = np.zeros((products.size, products.size))
         self.one[0, 0] = 1.0
+        self.reach = float(np.linalg.norm(products.adjoint(self.M), 2))
+        bound = min(float(np.sum(self.M**2)), 2 * self.reach)
+        self.floor = max(_FLOOR * bound, _NOTHING)
         self.gram, self.upper = self.one, 0.0
         self.Y, self.lower = np.zeros_like(self.M), -np.inf
 
@@ -97,7 +100,7 @@ class Squares:
     @property
     def scale(self) -> float:
         """What gaps are relative to."""
-        return max(-self.upper, _FLOOR * float(np.sum(self.M**2)), _NOTHING)
+        return max(-self.upper, self.floor)
 
     @property
     def gap(self) -> float:

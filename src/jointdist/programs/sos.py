@@ -80,8 +80,9 @@ def sum_of_squares(
         The structure constants: :math:`p_i p_j = \sum_k C_{kij} p_k` for the first
         functions, those of at most half the degree.
     tol : float, default=1e-6
-        The relative duality gap to reach. It is relative to the objective, or to a
-        thousandth of the unconstrained one where that is more: the optimum may be zero.
+        The relative duality gap to reach. Where the optimum is next to zero, it is
+        relative to a thousandth of a simple bound: the unconstrained objective, or the
+        most that :math:`2 \langle M, H \rangle` can be.
     start : Solution, optional
         The solution of a similar program, such as that of the last :math:`\lambda` of a
         path.
@@ -164,7 +165,7 @@ def _constants(where: str, name: str, value: Any, m: int) -> Matrix:
 
 def _solved(program: Squares, tol: float, max_iter: int) -> int:
     """Solve a program; return the number of steps."""
-    if not program.M.any():
+    if program.reach == 0:  # no sum of squares is of use
         program.lower = 0.0
         return 0
     steps = 0
