@@ -1,0 +1,195 @@
+r"""The logistic losses of many rows, and what a pass over them finds.
+
+With the loss of two classes, or the symmetric softmax of several, and a ridge on all
+coefficients but the intercepts.
+"""
+
+import math
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from jointdist.programs.blocks import Blocks
+from jointdist.programs.objective import Matrix, Vector
+
+__all__ = ["Codes", "Likelihood", "Point"]
+
+Codes: TypeAlias = NDArray[np.intp]
+
+_LARGE = 1 << 26  # numbers in matrices of one class each
+
+
+class Point(NamedTuple):
+    """Coefficients, and what a pass over the rows finds there."""
+
+    C: Matrix
+    value: float
+    gradient: Matrix
+    state: Matrix  # of each row, from which its second derivatives follow
+    inverse: Matrix  # of the second derivatives in the intercepts, a pseudoinverse
+
+
+class _Loss(Protocol):
+    """A loss of scores ``f`` of shape (b, k), with two derivatives."""
+
+    def __call__(self, f: Matrix, y: Codes) -> tuple[Vector, Matrix, Matrix]:
+        """Return the losses, their gradients, and the states."""
+        ...
+
+    def bend(self, state: Matrix, f: Matrix) -> Matrix:
+        """Return the second derivatives times ``f``."""
+        ...
+
+    def curvature(self, state: Matrix) -> Matrix:
+        """Return the second derivatives in each score."""
+        ...
+
+    def total(self, state: Matrix, w: Vector) -> Matrix:
+        """Return the sum of the second derivatives over the rows, of shape (k, k)."""
+        ...
+
+
+class _Two:
+    """The logistic loss; the state is its second derivative."""
+
+    def __call__(self, f: Matrix, y: Codes) -> tuple[Vector, Matrix, Matrix]:
+        sign = (1.0 - 2.0 * y)[:, None]
+        against, towards = expit(sign * f), expit(-sign * f)
+        losses = np.logaddexp(0.0, sign * f)[:, 0]
+        return losses, sign * against, against * towards
+
+    def bend(self, state: Matrix, f: Matrix) -> Matrix:
+        return state * f
+
+    def curvature(self, state: Matrix) -> Matrix:
+        return state
+
+    def total(self, state: Matrix, w: Vector) -> Matrix:
+        return (w @ state)[:, None]
+
+
+class _Several:
+    """The symmetric softmax; the state is the probabilities."""
+
+    def __call__(self, f: Matrix, y: Codes) -> tuple[Vector, Matrix, Matrix]:
+        rows = np.arange(len(y))
+        top = f.max(axis=1)
+        p = np.exp(f - top[:, None])
+        sums = p.sum(axis=1)
+        p /= sums[:, None]
+        slopes = p.copy()
+        slopes[rows, y] -= 1.0
+        return np.log(sums) + top - f[rows, y], slopes, p
+
+    def bend(self, state: Matrix, f: Matrix) -> Matrix:
+        mean = np.einsum("ij,ij->i", state, f)
+        product: Matrix = state * (f - mean[:, None])
+        return product
+
+    def curvature(self, state: Matrix) -> Matrix:
+        return state * (1 - state)
+
+    def total(self, state: Matrix, w: Vector) -> Matrix:
+        weighted = w[:, None] * state
+        return np.diag(weighted.sum(axis=0)) - weighted.T @ state
+
+
+class Likelihood:
+    """The objective, its gradient and second derivatives, in passes over the rows."""
+
+    def __init__(
+        self,
+        blocks: Blocks,
+        codes: Codes,
+        weights: Vector | None,
+        classes: int,
+        ridge: float,
+    ) -> None:
+        weights = np.ones(blocks.n) if weights is None else weights
+        self.unit = float(weights.max())  # of the objective, so that no square overflows
+        self.blocks, self.codes, self.ridge = blocks, codes, ridge / self.unit
+        self.weights = weights / self.unit
+        self.loss: _Loss = _Two() if classes == 2 else _Several()
+        self.k = 1 if classes == 2 else classes
+        self.penalty = np.r_[
+            np.full(blocks.m, self.ridge), np.zeros(blocks.width - blocks.m)
+        ]
+        self.weight = float(self.weights.sum())
+
+    def prior(self) -> Vector:
+        """Return the best intercepts where there are no features."""
+        logs = np.log(np.bincount(self.codes, self.weights))
+        odds: Vector = logs[1:] - logs[0] if self.k == 1 else logs - logs.mean()
+        return odds
+
+    def centred(self, C: Matrix) -> Matrix:
+        """Return coefficients of several classes without their mean, which says nothing."""
+        return C if self.k == 1 else C - C.mean(axis=0)
+
+    def at(self, C: Matrix) -> Point:
+        """Evaluate objective and gradient, in one pass."""
+        state = np.empty((self.blocks.n, self.k))
+
+        def task(rows: slice, F: Matrix) -> tuple[float, Matrix, Matrix]:
+            w = self.weights[rows]
+            losses, slopes, state[rows] = self.loss(F @ C.T, self.codes[rows])
+            total = self.loss.total(state[rows], w)
+            return float(w @ losses), (w[:, None] * slopes).T @ F, total
+
+        value, gradient = float(np.sum(self.penalty * C * C)), 2 * self.penalty * C
+        total = np.zeros((self.k, self.k))
+        for part, slope, bend in self.blocks.each(task):
+            value += part
+            gradient += slope
+            total += bend
+        inverse = np.asarray(np.linalg.pinv(total, hermitian=True), dtype=np.float64)
+        return Point(C, value, gradient, state, inverse)
+
+    def times(self, point: Point, C: Matrix) -> Matrix:
+        """Return the second derivatives times ``C``, in one pass."""
+
+        def task(rows: slice, F: Matrix) -> Matrix:
+            bent = self.loss.bend(point.state[rows], F @ C.T)
+            product: Matrix = (self.weights[rows, None] * bent).T @ F
+            return product
+
+        return sum(self.blocks.each(task), 2 * self.penalty * C)
+
+    def curvature(self, point: Point, dtype: str) -> NDArray[np.float64]:
+        r"""Return :math:`F^\top \operatorname{diag}(w v) F + 2 \lambda`, in one pass.
+
+        For each score, or for all of them if they are many.
+        """
+        many = self.k * self.blocks.width**2 > _LARGE
+
+        def task(rows: slice, F: Matrix) -> NDArray[Any]:
+            v = self.loss.curvature(point.state[rows])
+            v = v.mean(axis=1, keepdims=True) if many else v
+            scales = np.sqrt(self.weights[rows, None] * v).astype(dtype).T
+            F = F.astype(dtype, copy=False)
+            scaled = (scale[:, None] * F for scale in scales)
+            return np.stack([S.T @ S for S in scaled])
+
+        return sum(self.blocks.each(task), 2 * np.diag(self.penalty)[None])
+
+    def gap(self, point: Point, gradient: Matrix | None = None) -> float:
+        r"""Return by how much the objective may exceed the optimum, relative to it.
+
+        By weak duality. Without intercept the probabilities are a dual point, and leave
+        :math:`|g_c|^2 / 4 \lambda`. With one they must reproduce the weight of each class,
+        and do so after a small step :math:`s` in the intercepts to first order, which
+        costs at most :math:`q = g_b^\top s` in entropy and moves :math:`g_c` by less than
+        :math:`\max |F_i| (q \sum_i w_i)^{1/2}`.
+        """
+        g = point.gradient if gradient is None else gradient
+        m, lost, moved = self.blocks.m, 0.0, 0.0
+        if self.blocks.intercept:
+            s = point.inverse @ g[:, -1]
+            if max(s.max(), 0.0) - min(s.min(), 0.0) > 1:
+                return math.inf  # the step would leave the probabilities
+            lost = max(float(g[:, -1] @ s), 0.0)
+            moved = self.blocks.reach * (lost * self.weight) ** 0.5
+        slope = float(np.linalg.norm(g[:, :m])) + moved
+        return (slope**2 / (4 * self.ridge) + lost) / point.value
