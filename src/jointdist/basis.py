@@ -7,12 +7,13 @@ mean zero over the sample, and both marginals are reproduced whatever the coeffi
 """
 
 from dataclasses import dataclass
+from operator import add
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from jointdist._array import Array, array_namespace, symmetric
+from jointdist._array import Array, array_namespace, device, like, symmetric
 from jointdist.errors import Words, require
 from jointdist.executor import Executor, executor_for
 from jointdist.features import Features
@@ -20,7 +21,7 @@ from jointdist.lowrank import LowRank
 from jointdist.reduction import Reduction
 from jointdist.rows import as_rows
 
-__all__ = ["Basis", "Bounds", "double_orthogonal"]
+__all__ = ["Basis", "Bounds", "double_orthogonal", "orthogonal"]
 
 
 class Bounds(NamedTuple):
@@ -133,6 +134,36 @@ def double_orthogonal(small: Reduction, *, centred: bool = True) -> tuple[Basis,
     x = _basis(small.x, sums.weight, sums.sum_x, sums.gram_x, centred=centred)
     y = _basis(small.y, sums.weight, sums.sum_y, sums.gram_y, centred=centred)
     return x, y
+
+
+def orthogonal(
+    low: LowRank,
+    weights: NDArray[np.float64] | None = None,
+    *,
+    executor: Executor | None = None,
+) -> Basis:
+    r"""Return the basis of one side alone, not centred, in one pass over its rows.
+
+    Parameters
+    ----------
+    low : LowRank
+        The factor of its kernel matrix.
+    weights : array of shape (n,), optional
+        The weights of the rows.
+    executor : Executor, optional
+        How row blocks are worked on.
+    """
+
+    def block(start: int, z: Array) -> Array:
+        phi = low.map.features(z)
+        if weights is not None:
+            w = like(weights[start : start + z.shape[0]], z)
+            phi = phi * array_namespace(w).sqrt(w)[:, None]
+        return phi.T @ phi
+
+    G = executor_for(low.rows, executor).reduce(add, block, low.rows)
+    none = array_namespace(G).zeros(low.rank, dtype=G.dtype, device=device(G))
+    return _basis(low, 1.0, none, G, centred=False)
 
 
 def _basis(low: LowRank, weight: float, s: Array, G: Array, *, centred: bool) -> Basis:
