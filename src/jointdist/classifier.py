@@ -81,11 +81,11 @@ class JointClassifier(ClassifierMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from jointdist.classifier import JointClassifier
+    >>> import jointdist as jd
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(500, 2))
     >>> y = np.where(X[:, 0] * X[:, 1] > rng.normal(size=500), "same", "other")
-    >>> model = JointClassifier(random_state=0).fit(X, y)
+    >>> model = jd.JointClassifier(random_state=0).fit(X, y)
     >>> model.predict([[1.0, 1.0], [1.0, -1.0]])
     array(['same', 'other'], dtype='<U5')
     >>> model.predict_proba([[1.0, 1.0]]).round(1)
