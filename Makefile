@@ -28,6 +28,11 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/programs.py
 	$(BIN)/python benchmarks/grid.py
 	$(BIN)/python benchmarks/laws.py
+	$(BIN)/python benchmarks/sos.py
+	$(BIN)/python benchmarks/embedding.py
+	$(BIN)/python benchmarks/logistic.py
+	$(BIN)/python benchmarks/models.py
+	$(BIN)/python benchmarks/comparison.py
 
 clean:
 	rm -rf $(VENV) demo.png build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache

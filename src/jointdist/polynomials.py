@@ -451,5 +451,6 @@ def _cholesky(exponents: Index, G: Matrix) -> tuple[Index, Matrix]:
 
 def _is_multiple(exponents: Index, of: Index) -> NDArray[np.bool_]:
     """Tell which monomials are multiples of any of some others."""
-    divides: NDArray[np.bool_] = np.all(of <= exponents[:, None, :], axis=2)
-    return np.any(divides, axis=1)
+    divides = np.all(of <= exponents[:, None, :], axis=2)
+    found: NDArray[np.bool_] = np.any(divides, axis=1)
+    return found
