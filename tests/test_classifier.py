@@ -201,18 +201,27 @@ class TestLeaveOneOut:
         assert_allclose(small, fitted(X, y).predict_proba(X), atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["iris", "wine", "digits"])
-def test_accuracy_is_that_of_kernel_logistic_regression(name):
-    klr = pytest.importorskip("jointdist.klr")
-    X, y = {"iris": load_iris, "wine": load_wine, "digits": load_digits}[name](
-        return_X_y=True
-    )
+@pytest.mark.parametrize(
+    ("load", "tol"),
+    [(load_iris, 1e-3), (load_wine, 1e-3), (load_digits, 1e-2)],  # the last one for time
+)
+def test_accuracy_is_that_of_kernel_logistic_regression(load, tol):
+    X, y = load(return_X_y=True)
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
-    models = JointClassifier(random_state=0), klr.KernelLogisticRegression(random_state=0)
-    if name == "wine":
-        models = [make_pipeline(StandardScaler(), model) for model in models]
-    own, other = (cross_val_score(model, X, y, cv=folds).mean() for model in models)
+    own, other = (
+        cross_val_score(
+            make_pipeline(StandardScaler(), model) if load is load_wine else model,
+            X,
+            y,
+            cv=folds,
+        ).mean()
+        for model in (
+            JointClassifier(tol=tol, random_state=0),
+            jd.KernelLogisticRegression(tol=tol, random_state=0),
+        )
+    )
     assert own >= other - 0.01
+    assert own > 0.95
 
 
 @pytest.mark.parametrize("marginals", ["exact", "total", "free"])
