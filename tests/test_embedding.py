@@ -15,7 +15,7 @@ from strategies import seeds
 
 from jointdist.basis import double_orthogonal
 from jointdist.kernels import Delta, Gaussian, Laplace, Matern, Polynomial
-from jointdist.programs import Objective, Status, closed_form, embedding
+from jointdist.programs import Objective, Status, _embedded_rows, closed_form, embedding
 from jointdist.programs.nnls import nearest_in_hull
 from jointdist.reduction import reduce_sample
 
@@ -118,7 +118,7 @@ def assert_certified(program, solution, normalization, positivity):
     if positivity == "average":
         gradient -= np.outer(T.T @ dual["positivity"], b)
     elif positivity == "sample":
-        gradient -= T.T @ dual["positivity"] @ program.features
+        gradient -= T.T @ dual["positivity"] @ program.features[dual["rows"]]
     if normalization == "average":
         gradient += dual["normalisation"] * np.outer(T.sum(axis=0), b)
     elif normalization == "sample":
@@ -282,6 +282,31 @@ def test_stopped_early_it_is_feasible_and_the_bound_holds(normalization):
         gap = early.certificate.gap * abs(early.objective)
         assert early.objective >= best.objective * (1 + 1e-6)
         assert early.objective - gap <= best.objective
+
+
+@pytest.mark.parametrize("some", [1, 7, 40])
+@pytest.mark.parametrize("normalization", SCOPES)
+def test_rows_that_are_missing_join(monkeypatch, normalization, some, rng):
+    X = rng.normal(size=(80, 2))
+    Y = X[:, :1] + 0.5 * rng.normal(size=(80, 1))
+    program = case(X, Y, Polynomial(2, offset=1.0), Laplace(1.5), ridge=1e-3)
+    wanted = program.solve(normalization, "sample", tol=2e-5, max_iter=5000)
+    monkeypatch.setattr(_embedded_rows, "SOME", some)
+    solution = program.solve(normalization, "sample", tol=2e-5, max_iter=5000)
+    assert wanted.iterations > 0
+    assert solution.status is Status.OPTIMAL
+    assert_feasible(program, solution.value, normalization, "sample")
+    assert_certified(program, solution, normalization, "sample")
+    assert_allclose(solution.objective, wanted.objective, rtol=4e-5)
+    assert len(np.unique(solution.multipliers["rows"])) == len(solution.multipliers["rows"])
+
+
+def test_a_start_of_more_rows_is_refused():
+    program = sample_case(60)
+    start = program.solve("average", "sample")
+    few = program._replace(features=program.features[:30])
+    with pytest.raises(ValueError, match=r"^embedding: `start` must be a solution for 30"):
+        few.solve("average", "sample", start=start)
 
 
 @pytest.mark.parametrize(("normalization", "positivity"), BOTH[:6])

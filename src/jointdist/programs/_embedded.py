@@ -11,6 +11,7 @@ import numpy as np
 
 from jointdist.programs.objective import Matrix, Objective, Vector
 from jointdist.programs.solution import Certificate, Solution, Status
+from jointdist.programs.sweep import Grid
 
 __all__ = ["Dual", "Problem", "Scope", "finished", "infeasible", "unbound"]
 
@@ -23,7 +24,10 @@ _TINY = float(np.finfo(float).tiny)
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """The objective and the constraints, and what they share."""
+    """The objective and the constraints, and what they share.
+
+    The mean ``b`` and the ``rows`` are zero for functions that the objective leaves out.
+    """
 
     objective: Objective
     S: Matrix
@@ -57,9 +61,7 @@ class Problem:
     @cached_property
     def one(self) -> Vector:
         """The function of x that is nearest to one at the rows, by least squares."""
-        v, kept = np.zeros_like(self.b), self.inverse > 0
-        v[kept] = np.linalg.lstsq(self.rows[:, kept], np.ones(len(self.rows)))[0]
-        return v
+        return np.linalg.lstsq(self.rows, np.ones(len(self.rows)))[0].astype(float)
 
     @cached_property
     def missing(self) -> float:
@@ -103,7 +105,7 @@ class Problem:
     def lowest(self, F: Matrix) -> float:
         """Return the lowest of the weights that must not be negative."""
         if self.positivity == "sample":
-            return float((self.expansion @ F @ self.rows.T).min())
+            return Grid(self.expansion, self.rows).lowest(F).value
         if self.positivity == "none" or self.empty:
             return 0.0
         return float(np.linalg.solve(self.S.T, F @ self.b).min())
@@ -129,8 +131,8 @@ def unbound(problem: Problem) -> Dual:
     if problem.positivity == "average":
         multipliers = {"positivity": np.zeros(len(problem.S))}
     elif problem.positivity == "sample":
-        shape = len(problem.S), len(problem.rows)
-        multipliers = {"positivity": np.zeros(shape)}
+        rows = np.empty(0, dtype=np.intp)
+        multipliers = {"rows": rows, "positivity": np.empty((len(problem.S), 0))}
     return Dual(multipliers, np.zeros_like(problem.objective.b))
 
 

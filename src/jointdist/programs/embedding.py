@@ -47,7 +47,7 @@ def embedding(
     positivity: Scope = "average",
     features: Matrix | None = None,
     tol: float = 1e-4,
-    max_iter: int = 1000,
+    max_iter: int = 2000,
     start: Solution | None = None,
 ) -> Solution:
     r"""Minimise under a normalisation and a positivity, each on average or at every row.
@@ -73,7 +73,7 @@ def embedding(
     tol : float, default=1e-4
         The certified gap to the optimum, relative to the objective. Without positivity
         at every row the optimum is exact up to rounding.
-    max_iter : int, default=1000
+    max_iter : int, default=2000
         The most steps for positivity at every row.
     start : Solution, optional
         Of the same constraints, for instance with another ridge.
@@ -87,14 +87,15 @@ def embedding(
 
         Else the constraints hold, whatever the status. The multipliers are
         ``"normalisation"``, a number or, for ``"sample"``, an array of shape (m_X,); and
-        ``"positivity"``, of shape (m_Y,) or, for ``"sample"``, (m_Y, n).
+        ``"positivity"``, of shape (m_Y,) or, for ``"sample"``, (m_Y, k) at ``"rows"``, the
+        numbers of k rows that imply the others.
 
     Notes
     -----
     Constraints on average cost :math:`O(m_Y^2 (m_Y + m_X))`, and can always be met unless
     the mean is zero. A normalisation at every row is a least-squares problem, :math:`O(n
-    m_X^2)`. Positivity at every row takes hundreds of steps of :math:`O(n m_Y m_X)`, with
-    some twenty arrays of shape (m_Y, n) in memory.
+    m_X^2)`. Positivity at every row takes hundreds of steps of :math:`O(k m_Y m_X)` on some
+    thousand rows, and a few sweeps of :math:`O(n m_Y m_X)` over all.
 
     Examples
     --------
@@ -111,6 +112,7 @@ def embedding(
     """
     where = "embedding"
     S, b = _checked(objective, at_pivots, mean)
+    kept = objective.inverse[0] > 0
     for name, value in (("normalization", normalization), ("positivity", positivity)):
         known = value in get_args(Scope)
         require(known, where, name, f"one of {get_args(Scope)}", value)
@@ -120,8 +122,8 @@ def embedding(
     require_start(where, start, objective)
     rows = np.empty((0, len(b)))
     if "sample" in {normalization, positivity}:
-        rows = _rows(features, len(b))
-    problem = Problem(objective, S, b, rows, normalization, positivity)
+        rows = _rows(features, len(b)) * kept
+    problem = Problem(objective, S, b * kept, rows, normalization, positivity)
     with one_blas_thread:  # the matrices are small
         if problem.missing > 0:
             return infeasible(problem, problem.missing)
@@ -152,9 +154,9 @@ def _on_average(problem: Problem, tol: float, start: Solution | None) -> Solutio
         u = most * nearest_in_hull(most * S - g, free)
         slope = S @ (S.T @ u - g) / problem.beta
         slope -= slope @ u / most
-    z = np.maximum(slope, 0.0)
+    z = np.where(u > 0, 0.0, np.maximum(slope, 0.0))
     gap = 2 * float(slope @ u + most * max(-slope.min(), 0.0))
-    dual = Dual({"positivity": z}, np.multiply.outer(z, b), float(z @ u), gap)
+    dual = Dual({"positivity": z}, np.multiply.outer(z, b), gap=gap)
     return finished(problem, problem.through(S.T @ u), dual, tol, 1)
 
 
@@ -167,10 +169,7 @@ def _used(start: Solution, m: int) -> Vector | None:
 def _checked(
     objective: Objective, at_pivots: object, mean: object
 ) -> tuple[Matrix, Vector]:
-    """Return the arrays, if they and the objective fit each other.
-
-    The mean is without the functions that the objective leaves out.
-    """
+    """Return the arrays, if they and the objective fit each other."""
     where = "embedding"
     require(isinstance(objective, Objective), where, "objective", "an Objective", objective)
     m_y, m_x = objective.b.shape
@@ -193,7 +192,7 @@ def _checked(
     S, b = arrays
     regular = np.linalg.slogdet(S)[0] != 0
     require(regular, where, "at_pivots", "invertible", Words("a singular matrix"))
-    return S, np.where(objective.inverse[0] > 0, b, 0.0)
+    return S, b
 
 
 def _rows(features: object, m_x: int) -> Matrix:
@@ -203,4 +202,5 @@ def _rows(features: object, m_x: int) -> Matrix:
     require(given, "embedding", "features", rule, features)
     table = as_rows(features, where="embedding", name="features")
     table.require_width(m_x)
-    return np.ascontiguousarray(table.read(0, table.n))
+    rows: Matrix = table.read(0, table.n)
+    return rows
