@@ -27,11 +27,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import jointdist as jd
-from jointdist.classifier import JointClassifier, leave_one_out_scores, onto_simplex
+from jointdist.classifier import JointClassifier
 from jointdist.coding import Coded, Coding, learn_coding
 from jointdist.errors import SignedLawWarning, ToleranceWarning
 from jointdist.kernels import Gaussian, Polynomial
+from jointdist.leave_one_out import leave_one_out_scores
 from jointdist.rows import as_rows
+from jointdist.simplex import onto_simplex
 
 POSITIVITY = ("none", "tightened", "pointwise", "rotated", "pivot", "grid")
 
@@ -183,12 +185,12 @@ class TestLeaveOneOut:
         assert_allclose(*scores, rtol=1e-6)
 
     def test_many_rows_are_judged_by_some(self, flowers, monkeypatch):
-        from jointdist import classifier  # noqa: PLC0415
+        from jointdist import leave_one_out  # noqa: PLC0415
 
         X, y = flowers(3000)
         problem = self.problem(X, y)
         every = leave_one_out_scores(problem, np.array([1e-4]))
-        monkeypatch.setattr(classifier, "_JUDGED", 1500)
+        monkeypatch.setattr(leave_one_out, "_JUDGED", 1500)
         some = leave_one_out_scores(problem, np.array([1e-4]))
         assert some != every
         assert_allclose(some, every, rtol=0.1)

@@ -1,6 +1,6 @@
 """Classification: the joint law of X and labels (paper, section *Binary classification*)."""
 
-from operator import add
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -8,29 +8,27 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from jointdist._array import Array, is_array, like
-from jointdist.atoms import Vector, host_features
+from jointdist._array import is_array, like
+from jointdist.atoms import Vector
 from jointdist.basis import double_orthogonal
 from jointdist.coding import Coded, Coding
 from jointdist.errors import require
-from jointdist.executor import Executor, executor_for
-from jointdist.fitting import Marginals, Positivity, Problem, objective
+from jointdist.executor import Executor
+from jointdist.fitting import Marginals, Positivity, Problem
 from jointdist.kernels import Delta, Kernel
 from jointdist.labels import Labels, class_weights, learn_labels
 from jointdist.law import Conditional
+from jointdist.leave_one_out import leave_one_out_scores
 from jointdist.model import JointDistribution
 from jointdist.programs import Solution
-from jointdist.reduction import Reduction
 from jointdist.rows import as_rows, as_weights
-from jointdist.sample import Sample
 from jointdist.search import Pivoting, Seed
+from jointdist.simplex import onto_simplex
 
-__all__ = ["JointClassifier", "LabelDistribution", "leave_one_out_scores", "onto_simplex"]
+__all__ = ["JointClassifier", "LabelDistribution"]
 
 _NAME = "JointClassifier"
 _RIDGES = 10.0 ** np.arange(2, -3.1, -0.5)  # times k(x, x) over the number of rows
-_JUDGED = 20_000  # rows by which ridges are judged
-_LEAST = 1e-12  # that a single row leaves, when it is left out
 
 
 class JointClassifier(ClassifierMixin, BaseEstimator):
@@ -305,83 +303,14 @@ class LabelDistribution(JointDistribution):
     def _name(self) -> str:
         return _NAME
 
-    def _solve(self, reduction: Reduction, sample: Sample) -> Self:
-        asked = self.regularization
-        if asked == "auto":
-            self.regularization = self._best_ridge(reduction, sample)
-        try:
-            return super()._solve(reduction, sample)
-        finally:
-            self.regularization = asked
-
-    def _best_ridge(self, reduction: Reduction, sample: Sample) -> float:
-        x, y = double_orthogonal(reduction)
-        sums, executor = reduction.moments, executor_for(sample.x, self.executor)
+    def _ridge(self, problem: Problem) -> float:
+        """Return the ridge of the best leave-one-out score, of laws that may be signed."""
+        if problem.marginals != "exact":
+            x, y = double_orthogonal(self._reduction)
+            problem = replace(problem, x=x, y=y, marginals="exact")
+        sums, weights = problem.moments, problem.sample.weights
         n = sums.weight
-        if sample.weights is not None:  # they may have a sum of one
-            n = max(n, n * n / float(sample.weights @ sample.weights))
+        if weights is not None:  # they may have a sum of one
+            n = max(n, n * n / float(weights @ weights))
         ridges = _RIDGES * (sums.trace_x / sums.weight) / n
-        problem = Problem(x, y, sums, sample, "exact", executor)
         return float(ridges[leave_one_out_scores(problem, ridges).argmin()])
-
-
-def leave_one_out_scores(problem: Problem, ridges: Vector) -> Vector:
-    r"""Return the leave-one-out Brier score of each ridge, in one pass over the rows.
-
-    With exact marginals and without positivity, the expectation of :math:`\Psi_{Y,i}`
-    given x is a ridge regression with an intercept on :math:`\Psi_X`, of ridge
-    :math:`\lambda / c_{Y,i}`. Its error at row l without that row is the one with it, over
-    one less the leverage :math:`(1 + \sum_j \Psi_{X,j}(x_l)^2 / (c_{X,j} + \lambda /
-    c_{Y,i})) / n`. For the kernel Delta the sum of the squared errors over i is the Brier
-    score. Of a row of weight two one of two is left out; one of weight below one, all.
-
-    Parameters
-    ----------
-    problem : Problem
-        Centred bases, moments and rows; of more than 20,000 rows, a random 20,000 count.
-    ridges : array of shape (l,)
-        Positive ridges.
-    """
-    goal, n = objective(problem, 0.0), problem.moments.weight
-    some = problem.sample.take(problem.sample.choose(_JUDGED, 0))
-    weights = np.ones(some.n) if some.weights is None else some.weights
-    inverses = [(goal.c_y[:, None] / goal.at(ridge).a).T for ridge in ridges.tolist()]
-
-    def block(start: int, x: Array, y: Array) -> Vector:
-        F_x, F_y = host_features(problem.x, x), host_features(problem.y, y)
-        own, squares = weights[start : start + len(F_x), None], F_x**2
-        scores = np.empty(len(inverses))
-        for i, D in enumerate(inverses):
-            left = 1 - np.minimum(own, 1.0) * (1 + squares @ D) / n
-            error = (F_y - F_x @ (goal.b.T * D)) / np.maximum(left, _LEAST)
-            scores[i] = np.sum(own * error**2)
-        return scores
-
-    mean: Vector = problem.executor.reduce(add, block, some.x, some.y) / weights.sum()
-    return mean
-
-
-def onto_simplex(P: Vector) -> Vector:
-    """Return the nearest probability vectors, row by row, in the Euclidean distance.
-
-    Entries lose the same amount, or all they have: the order of entries stays, and every
-    probability vector comes nearer.
-
-    Parameters
-    ----------
-    P : array of shape (q, k)
-        Any vectors.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from jointdist.classifier import onto_simplex
-    >>> onto_simplex(np.array([[0.75, 0.75, -0.5]]))
-    array([[0.5, 0.5, 0. ]])
-    """
-    P = P - P.max(axis=1, keepdims=True)  # the result is the same, and its sum exact
-    falling = -np.sort(-P, axis=1)
-    over = (np.cumsum(falling, axis=1) - 1) / np.arange(1, P.shape[1] + 1)
-    kept = np.count_nonzero(falling > over, axis=1)
-    taken: Vector = np.take_along_axis(over, kept[:, None] - 1, axis=1)
-    return np.maximum(P - taken, 0.0)

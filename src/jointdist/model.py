@@ -141,9 +141,6 @@ class JointDistribution(KernelEstimator, JointEstimator):
         self.basis_x_, self.basis_y_ = double_orthogonal(
             reduction, centred=self.marginals == "exact"
         )
-        weight = self.moments_.weight
-        ridge = _RIDGE / weight if self.regularization == "auto" else self.regularization
-        self.regularization_ = float(ridge)
         problem = Problem(
             self.basis_x_,
             self.basis_y_,
@@ -152,6 +149,8 @@ class JointDistribution(KernelEstimator, JointEstimator):
             self.marginals,
             executor_for(sample.x, self.executor),
         )
+        auto = self.regularization == "auto"
+        self.regularization_ = self._ridge(problem) if auto else float(self.regularization)
         most = self.grid_rows if self.positivity == "grid" else 0
         self.grid_rows_ = sample.choose(most, self._seed)
         found = solve(problem, self.regularization_, self.positivity, grid=self.grid_rows_)
@@ -161,6 +160,10 @@ class JointDistribution(KernelEstimator, JointEstimator):
             warnings.warn(msg, ToleranceWarning, stacklevel=5)
         self._joint = Joint(problem, *self._codings, found.value)
         return self
+
+    def _ridge(self, problem: Problem) -> float:
+        """Return the ridge by a rule of thumb."""
+        return _RIDGE / problem.moments.weight
 
     def _check(self) -> None:
         require_arguments(
