@@ -60,15 +60,16 @@ class Problem:
 
     @cached_property
     def one(self) -> Vector:
-        """The function of x that is nearest to one at the rows, by least squares."""
-        return np.linalg.lstsq(self.rows, np.ones(len(self.rows)))[0].astype(float)
+        """The function of x that is nearest to one, at the rows and on average."""
+        places = np.vstack([self.rows, self.b])
+        return np.linalg.lstsq(places, np.ones(len(places)))[0].astype(float)
 
     @cached_property
     def missing(self) -> float:
         """What the best function of x lacks to be a mass; zero if nothing does."""
         off = float(self.normalization == "average" and self.empty)
         if self.normalization == "sample":
-            off = float(np.abs(self.rows @ self.one - 1).max())
+            off = _largest(np.append(self.rows @ self.one, self.b @ self.one) - 1)
         return off if off > _UNIT else 0.0
 
     @cached_property

@@ -69,7 +69,9 @@ def embedding(
         Where no weight is negative: nowhere, on average over the sample
         (Eq. `posCMEave`), or at every row (Eq. `posCME`).
     features : array of shape (n, m_X), optional
-        The basis functions of X at all rows of the sample. Only ``"sample"`` needs them.
+        The basis functions of X at the rows of the sample. Only ``"sample"`` needs them,
+        and it is about these rows. There should be more of them than functions: masses
+        of one are had by the smallest function that is one there and on average.
     tol : float, default=1e-4
         The certified gap to the optimum, relative to the objective. Without positivity
         at every row the optimum is exact up to rounding.
