@@ -28,7 +28,8 @@ class Point(NamedTuple):
     value: float
     gradient: Matrix
     state: Matrix  # of each row, from which its second derivatives follow
-    inverse: Matrix  # of the second derivatives in the intercepts, a pseudoinverse
+    trace: float  # of the second derivatives in the intercepts
+    inverse: Matrix  # of the same, a pseudoinverse
 
 
 class _Loss(Protocol):
@@ -75,13 +76,14 @@ class _Several:
 
     def __call__(self, f: Matrix, y: Codes) -> tuple[Vector, Matrix, Matrix]:
         rows = np.arange(len(y))
-        top = f.max(axis=1)
+        top, own = f.max(axis=1), f[rows, y]
         p = np.exp(f - top[:, None])
-        sums = p.sum(axis=1)
-        p /= sums[:, None]
-        slopes = p.copy()
-        slopes[rows, y] -= 1.0
-        return np.log(sums) + top - f[rows, y], slopes, p
+        others = p.copy()
+        others[rows, y] = 0.0
+        rest, sums = others.sum(axis=1), p.sum(axis=1)
+        losses = np.where(own == top, np.log1p(rest), np.log(sums) + (top - own))
+        others[rows, y] = -rest  # without the cancellation of p - 1
+        return losses, others / sums[:, None], p / sums[:, None]
 
     def bend(self, state: Matrix, f: Matrix) -> Matrix:
         mean = np.einsum("ij,ij->i", state, f)
@@ -116,7 +118,6 @@ class Likelihood:
         self.penalty = np.r_[
             np.full(blocks.m, self.ridge), np.zeros(blocks.width - blocks.m)
         ]
-        self.weight = float(self.weights.sum())
 
     def prior(self) -> Vector:
         """Return the best intercepts where there are no features."""
@@ -144,8 +145,9 @@ class Likelihood:
             value += part
             gradient += slope
             total += bend
-        inverse = np.asarray(np.linalg.pinv(total, hermitian=True), dtype=np.float64)
-        return Point(C, value, gradient, state, inverse)
+        trace = float(np.trace(total))
+        inverse = np.asarray(np.linalg.pinv(total, 0.0, hermitian=True), dtype=np.float64)
+        return Point(C, value, gradient, state, trace, inverse)
 
     def times(self, point: Point, C: Matrix) -> Matrix:
         """Return the second derivatives times ``C``, in one pass."""
@@ -180,16 +182,18 @@ class Likelihood:
         By weak duality. Without intercept the probabilities are a dual point, and leave
         :math:`|g_c|^2 / 4 \lambda`. With one they must reproduce the weight of each class,
         and do so after a small step :math:`s` in the intercepts to first order, which
-        costs at most :math:`q = g_b^\top s` in entropy and moves :math:`g_c` by less than
-        :math:`\max |F_i| (q \sum_i w_i)^{1/2}`.
+        costs at most :math:`g_b^\top s` in entropy and moves :math:`g_c` by no more than
+        :math:`\max |F_i|` times the width of :math:`s` times the trace of the second
+        derivatives.
         """
         g = point.gradient if gradient is None else gradient
         m, lost, moved = self.blocks.m, 0.0, 0.0
         if self.blocks.intercept:
-            s = point.inverse @ g[:, -1]
-            if max(s.max(), 0.0) - min(s.min(), 0.0) > 1:
+            s = self.centred(point.inverse @ g[:, -1])
+            width = float(max(s.max(), 0.0) - min(s.min(), 0.0))
+            if width > 1:
                 return math.inf  # the step would leave the probabilities
             lost = max(float(g[:, -1] @ s), 0.0)
-            moved = self.blocks.reach * (lost * self.weight) ** 0.5
+            moved = self.blocks.reach * width * point.trace
         slope = float(np.linalg.norm(g[:, :m])) + moved
         return (slope**2 / (4 * self.ridge) + lost) / point.value

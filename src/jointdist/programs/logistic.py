@@ -34,7 +34,7 @@ _AGED = 3  # passes more than with a new factor
 _SLOW = 20  # passes with a new factor: too many for one in float32
 _MOST = 200  # passes for one system
 _HALVINGS = 40
-_ROUNDING = 1e-14  # of the objective, relative to the weight of all rows
+_ROUNDING = 1e-13  # of the objective, relative
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -231,7 +231,7 @@ class _Newton:
     def search(self, D: Matrix) -> Point | None:
         """Return a better point in the direction of ``D``; None if there is none."""
         old, slope = self.point, float(np.sum(self.point.gradient * D))
-        rounding = _ROUNDING * (old.value + self.problem.weight)
+        rounding = _ROUNDING * old.value
         for halvings in range(_HALVINGS):
             t = 0.5**halvings
             new = self.problem.at(old.C + t * D)
