@@ -80,7 +80,7 @@ def test_the_optimum_is_that_of_scikit_learn(  # noqa: PLR0917
 def test_the_gradient_vanishes(rng, classes):
     F, y = sample(rng, classes=classes)
     w, ridge = rng.exponential(size=len(y)), 0.05
-    found = logistic(blocks(F), y, ridge, classes=classes, weights=w, tol=1e-20)
+    found = logistic(blocks(F), y, ridge, classes=classes, weights=w)
     slopes = softmax(scores(F, found.value, found.intercept), axis=1)
     slopes = w[:, None] * (slopes - np.eye(classes)[y])
     slopes = slopes[:, 1:] if classes == 2 else slopes
@@ -101,7 +101,7 @@ def test_the_gap_bounds_what_is_missing(seed, classes, steps):
     best = logistic(*problem, classes=classes, weights=w)
     early = logistic(*problem, classes=classes, weights=w, max_iter=steps)
     assert best.status.ok
-    assert early.status.ok == (early.certificate.gap <= 1e-12)
+    assert early.status.ok == (early.certificate.gap <= 1e-10)
     missing = early.objective - best.objective
     assert missing >= -1e-9 * best.objective
     assert missing <= (early.certificate.gap + 1e-9) * early.objective
@@ -163,10 +163,10 @@ def test_two_scores_of_the_softmax_are_one_of_the_logistic_loss():
 @pytest.mark.parametrize("classes", [2, 3])
 def test_blocks_and_threads_do_not_matter(rng, classes):
     F, y = sample(rng, 500, classes=classes)
-    once = logistic(blocks(F), y, 0.1, classes=classes, tol=1e-16)
+    once = logistic(blocks(F), y, 0.1, classes=classes)
     for rows, workers, limit in [(64, 1, 1 << 28), (64, 3, 1 << 28), (7, 2, 0)]:
         cut = blocks(F, executor=Executor(workers, rows), limit=limit)
-        found = logistic(cut, y, 0.1, classes=classes, tol=1e-16)
+        found = logistic(cut, y, 0.1, classes=classes)
         assert_allclose(found.value, once.value, atol=1e-9)
         assert_allclose(found.intercept, once.intercept, atol=1e-9)
 

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from jointdist._array import Array
 from jointdist.atoms import Vector, host_features
 from jointdist.basis import Basis, orthogonal
 from jointdist.coding import Coding, learn_coding
-from jointdist.errors import ToleranceWarning, Words, is_number, require
+from jointdist.errors import ToleranceWarning, Words, is_number, is_whole, require
 from jointdist.executor import Executor, executor_for
 from jointdist.kernels import Kernel
 from jointdist.labels import class_weights, learn_labels
@@ -170,7 +170,7 @@ class KernelLogisticRegression(ClassifierMixin, BaseEstimator):
         KernelLogisticRegression
             The model itself.
         """
-        _require_ridge(self.regularization)
+        self._check()
         learned = self._learn(X, y, sample_weight)
         return self._solve(X, learned, None)
 
@@ -196,10 +196,9 @@ class KernelLogisticRegression(ClassifierMixin, BaseEstimator):
         sample_weight : array of shape (n,), optional
             Weights of the rows.
         """
-        ridges = list(regularizations)
-        for ridge in ridges:
-            _require_ridge(ridge)
-        models = [clone(self).set_params(regularization=ridge) for ridge in ridges]
+        models = [clone(self).set_params(regularization=r) for r in regularizations]
+        for model in models:
+            model._check()  # noqa: SLF001
         learned, start = self._learn(X, y, sample_weight), None
         for model in sorted(models, key=lambda model: -model._ridge):  # noqa: SLF001
             start = model._solve(X, learned, start).solution_  # noqa: SLF001
@@ -264,10 +263,23 @@ class KernelLogisticRegression(ClassifierMixin, BaseEstimator):
     def _ridge(self) -> float:
         return _RIDGE if self.regularization == "auto" else float(self.regularization)
 
-    def _learn(self, X: object, y: object, sample_weight: object) -> _Learned:
-        """Return the basis, its values at all rows, and the classes of the rows."""
+    def _check(self) -> None:
+        """Raise unless the arguments obey their rules."""
+        ridge, auto = self.regularization, isinstance(self.regularization, str)
+        good = ridge == "auto" if auto else is_number(ridge, least=np.finfo(float).tiny)
+        require(good, _NAME, "regularization", 'a positive number, or "auto"', ridge)
         flag = isinstance(self.fit_intercept, bool | np.bool)
         require(flag, _NAME, "fit_intercept", "True or False", self.fit_intercept)
+        share = is_number(self.tol, least=0, below=1)
+        require(share, _NAME, "tol", "a number in [0, 1)", self.tol)
+        allowed = get_args(Precision)
+        known = self.precision in allowed
+        require(known, _NAME, "precision", f"one of {allowed}", self.precision)
+        whole = is_whole(self.max_iter, least=1)
+        require(whole, _NAME, "max_iter", "an integer of at least 1", self.max_iter)
+
+    def _learn(self, X: object, y: object, sample_weight: object) -> _Learned:
+        """Return the basis, its values at all rows, and the classes of the rows."""
         coding, rows = learn_coding(X, where=_NAME, name="X")
         labels = learn_labels(y, n=rows.n, where=_NAME)
         weights = as_weights(sample_weight, rows)
@@ -333,9 +345,3 @@ class KernelLogisticRegression(ClassifierMixin, BaseEstimator):
             return f + self.intercept_
 
         return np.concatenate(list(executor_for(rows, self.executor).map(block, rows)))
-
-
-def _require_ridge(ridge: object) -> None:
-    positive = is_number(ridge, least=np.finfo(float).tiny)
-    good = positive or (isinstance(ridge, str) and ridge == "auto")
-    require(good, _NAME, "regularization", 'a positive number, or "auto"', ridge)
