@@ -260,6 +260,14 @@ def test_blocks_and_threads_do_not_matter(checkered):
         assert_allclose(other.predict_proba(X), once.predict_proba(X), atol=1e-6)
 
 
+def test_arrays_of_any_library(xp, checkered):
+    X, y = checkered
+    model, other = fitted(X, y), fitted(xp.asarray(X), y)
+    p = model.predict_proba(X)
+    assert_allclose(other.predict_proba(xp.asarray(X)), p, atol=1e-8)
+    assert_allclose(other.predict_proba(X), p, atol=1e-8)
+
+
 def test_precision_does_not_change_the_optimum(checkered):
     X, y = checkered
     single = fitted(X, y, precision="float32")

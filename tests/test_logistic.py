@@ -104,7 +104,9 @@ def test_the_gap_bounds_what_is_missing(seed, classes, steps):
     assert early.status.ok == (early.certificate.gap <= 1e-10)
     missing = early.objective - best.objective
     assert missing >= -1e-9 * best.objective
-    assert missing <= (early.certificate.gap + 1e-9) * early.objective
+    most = (early.certificate.gap + 1e-9) * early.objective
+    assert missing <= most
+    assert ridge * np.sum((early.value - best.value) ** 2) <= most
 
 
 @given(seed=seeds, classes=st.integers(2, 4))

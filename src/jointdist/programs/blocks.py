@@ -68,11 +68,11 @@ class Blocks:
         task : callable
             It is given the rows of a block, and their features.
         """
+        kept, step = self._kept, self.executor.block_rows
 
         def work(rows: slice) -> T:
-            if self._kept is None:
-                return task(rows, self._read(rows))
-            return task(rows, self._kept[rows.start // self.executor.block_rows])
+            F = self._read(rows) if kept is None else kept[rows.start // step]
+            return task(rows, F)
 
         return self.executor.each(work, self._slices())
 

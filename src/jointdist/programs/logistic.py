@@ -85,8 +85,8 @@ def logistic(
     weights : array of shape (n,), optional
         The weights of the rows.
     tol : float, default=1e-16
-        The gap to reach, relative to the objective. Coefficients are exact to about its
-        square root. Where rounding does not allow it, 1e-10 counts as optimal too.
+        The gap to reach, relative to the objective. Where rounding does not allow it, 1e-10
+        counts as optimal too.
     precision : {"float64", "float32"}, default="float64"
         In which factors are computed. The optimum is the same: gradients and objective
         are always in float64.
@@ -99,7 +99,8 @@ def logistic(
     Returns
     -------
     LogisticSolution
-        The certified gap bounds by how much the objective exceeds the optimum.
+        The certified gap bounds by how much the objective exceeds the optimum, and with it
+        the squared distance to the optimal coefficients, times :math:`\lambda`.
 
     Examples
     --------
@@ -213,7 +214,10 @@ class _Newton:
         enough, passes = min(0.1, first / self.point.value) * first, 0
         while left > enough and passes < _MOST:
             HP = self.problem.times(self.point, P)
-            t = left / float(np.sum(P * HP))
+            bend = float(np.sum(P * HP))
+            if bend <= 0:  # nothing but rounding
+                break
+            t = left / bend
             D, R = D + t * P, R - t * HP
             passes += 1
             if self.problem.gap(self.point, R) <= self.tol / 10:
