@@ -176,17 +176,39 @@ class TestLowRank:
         full = CME(kernel, kernel, regularization=ridge, low_rank=False).fit(X, Y)
         assert_allclose(full.solution_.objective, value / n, rtol=1e-9)
 
-    def test_rows_come_and_go(self):
-        X, Y, _ = sample(400, 5)
-        for low_rank in (True, False):
-            model = CME(Gaussian(2.0), Gaussian(2.0), regularization=1e-3)
-            model.set_params(low_rank=low_rank, tol=1e-8, random_state=0)
-            model.fit(X[:300], Y[:300]).partial_fit(X[300:], Y[300:])
-            alike = clone(model).fit(X, Y)
-            assert_allclose(model.predict(X), alike.predict(X), atol=2e-4)
-            model.forget(X[300:], Y[300:])
-            alike = clone(model).fit(X[:300], Y[:300])
-            assert_allclose(model.predict(X), alike.predict(X), atol=1e-6)
+    @pytest.mark.parametrize(
+        ("first", "low_rank"), [(300, True), (300, False), (800, True)]
+    )
+    def test_rows_come_and_go(self, first, low_rank):
+        X, Y, _ = sample(first + 100, 5)
+        model = CME(Gaussian(2.0), Gaussian(2.0), regularization=1e-3)
+        model.set_params(low_rank=low_rank, tol=1e-6, random_state=0)
+        model.fit(X[:first], Y[:first]).partial_fit(X[first:], Y[first:])
+        alike = clone(model).fit(X, Y)
+        assert_allclose(model.predict(X), alike.predict(X), atol=1e-3)
+        assert_allclose(model.score(X, Y), alike.score(X, Y), atol=1e-2)
+        model.forget(X[first:], Y[first:])
+        alike = clone(model).fit(X[:first], Y[:first])
+        assert_allclose(model.predict(X), alike.predict(X), atol=1e-6)
+
+    def test_from_full_to_low_rank_and_back(self):
+        X, Y, _ = sample(100, 5)
+        model = CME(low_rank=False, random_state=0).fit(X, Y)
+        model.set_params(low_rank=True).partial_fit(X[:5], Y[:5])
+        assert model.moments_.count == 105
+        model.set_params(low_rank=False).partial_fit(X[5:9], Y[5:9])
+        assert not hasattr(model, "moments_")
+        assert not hasattr(model, "basis_y_")
+
+    @pytest.mark.parametrize("n", [500, 513, 2000, 4000])
+    @pytest.mark.parametrize("seed", range(3))
+    def test_laws_are_sane_whatever_the_number_of_rows(self, n, seed):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(n + 500, 2))
+        y = X[:, 0] + 0.3 * rng.normal(size=n + 500)
+        model = CME(random_state=seed).fit(X[:n], y[:n])
+        assert model.score(X[n:], y[n:]) > 0.45
+        assert np.abs(model.given(X[n:]).weights()).sum(axis=1).mean() < 5
 
 
 class TestConstraints:
@@ -218,6 +240,17 @@ class TestConstraints:
         if normalization == "average":
             assert_allclose(law.mass().mean(), 1.0, atol=1e-9)
         assert len(model.grid_rows_) == 300
+
+    @pytest.mark.parametrize("n", [100, 500])
+    @pytest.mark.parametrize("scope", ["average", "sample"])
+    def test_laws_of_few_rows_are_sane(self, n, scope):
+        rng = np.random.default_rng(0)
+        x = rng.normal(size=(n + 500, 1))
+        y = x[:, 0] + rng.normal(size=n + 500)
+        model = CME(normalization="average", positivity=scope, random_state=0)
+        model.fit(x[:n], y[:n])
+        assert model.score(x[n:], y[n:]) > 0.1
+        assert np.abs(model.given(x).weights()).max() < 3
 
     def test_at_some_rows_of_many(self):
         model, X = self.fitted(positivity="sample", grid_rows=50)
@@ -278,6 +311,28 @@ class TestLaws:
         y = np.linspace(-12, 12, 4001)
         assert_allclose(np.trapezoid(law.pdf(y), y), law.mass(), rtol=1e-6)
 
+    @pytest.mark.parametrize("low_rank", [True, False])
+    def test_the_density_is_as_wide_as_the_law(self, low_rank):
+        x, e = np.random.default_rng(0).normal(size=(2, 2000))
+        model = CME(low_rank=low_rank, random_state=0).fit(x[:, None], x + 0.5 * e)
+        law, y = model.given([[0.0]]), np.linspace(-6, 6, 2001)
+        density = law.pdf(y, grid=True)[0] / law.mass()
+        spread = np.sqrt(np.trapezoid(density * y**2, y))
+        assert_allclose(spread, law.std()[0], atol=0.1)
+
+    @pytest.mark.parametrize("low_rank", [True, False])
+    def test_few_values(self, low_rank):
+        rng = np.random.default_rng(0)
+        x, y = (
+            rng.normal(size=(500, 1)),
+            rng.choice([0.0, 10.0, 10.1], 500, p=[0.4, 0.3, 0.3]),
+        )
+        law = CME(low_rank=low_rank, random_state=0).fit(x, y).given([[0.0]])
+        assert law.is_discrete
+        assert law.mode() == law.atoms()[law.weights()[0].argmax()]
+        with pytest.raises(ValueError, match="of a variable with a density"):
+            law.pdf(5.0)
+
     def test_the_mode_is_the_atom_of_the_highest_density(self, law):
         atoms = law.atoms()
         highest = law.pdf(atoms, grid=True).argmax(axis=1)
@@ -330,6 +385,20 @@ class TestEstimator:
         assert 0.3 < model.score(X, Y) < joint.score(X, Y) < 0.8
         noise = np.random.default_rng(1).normal(size=700)
         assert abs(CME(random_state=0).fit(X, noise).score(X, noise)) < 0.2
+
+    def test_conditions_without_a_law_have_no_skill(self):
+        """Rows of next to no mass, of either sign, count as the sample does."""
+        x = np.random.default_rng(0).normal(size=(600, 1))
+        model = CME(Gaussian(1.0), random_state=0).fit(x, x)
+        far = np.array([[30.0], [8.0], [9.0]])
+        assert model.given(far).mass().max() < 0.1
+        assert model.score(far, [0.0, 0.1, 0.2]) == 0
+
+    def test_rounding_of_the_kernel_matrix(self):
+        X, Y, _ = sample(300, 4)
+        model = CME(Polynomial(4), regularization=1e-18, low_rank=False)
+        with pytest.raises(ValueError, match="`regularization` must be so large"):
+            model.fit(1000 * X, Y)
 
     def test_search_and_pipeline(self):
         X, Y, _ = sample(200, 8)

@@ -7,7 +7,7 @@ pass over them answers :math:`E f(Y)` for any number of laws.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from operator import add
 from typing import Any
@@ -22,7 +22,7 @@ from jointdist.executor import Executor
 from jointdist.moments import powers
 from jointdist.rows import Rows
 
-__all__ = ["Atoms", "Distinct", "Vector", "host_features"]
+__all__ = ["Atoms", "Distinct", "FewAtoms", "Vector", "host_features"]
 
 Vector = NDArray[np.float64]
 
@@ -240,3 +240,26 @@ class Atoms:
         sums[:, 0] = np.bincount(which.ravel(), self.shares, len(points))
         sums[:, 1:] = sums[:, :1] * psi
         return Distinct(points, sums)
+
+
+@dataclass(frozen=True, eq=False)
+class FewAtoms(Atoms):
+    """Some of the rows of a sample, with a function for each: one there, zero elsewhere.
+
+    Attributes
+    ----------
+    sample : Atoms
+        All rows of the sample, which tell what kind of variable it is.
+    """
+
+    sample: Atoms = field(kw_only=True)
+
+    @property
+    def discrete(self) -> bool:
+        """Whether the variable has no density."""
+        return self.sample.discrete
+
+    @property
+    def few(self) -> bool:
+        """Whether the variable has few distinct values."""
+        return self.sample.few

@@ -13,6 +13,7 @@ from jointdist.atoms import Vector
 from jointdist.basis import double_orthogonal
 from jointdist.coding import Coded, Coding
 from jointdist.errors import require
+from jointdist.estimator import require_columns
 from jointdist.executor import Executor
 from jointdist.fitting import Marginals, Positivity, Problem
 from jointdist.kernels import Delta, Kernel
@@ -187,6 +188,7 @@ class JointClassifier(ClassifierMixin, BaseEstimator):
             Rows of X; a vector if X has one column.
         """
         check_is_fitted(self)
+        require_columns(self, x)
         return self.joint_.given(x=x)
 
     def predict(self, X: object) -> NDArray[Any]:
@@ -198,6 +200,7 @@ class JointClassifier(ClassifierMixin, BaseEstimator):
             Rows of X.
         """
         check_is_fitted(self)
+        require_columns(self, X)
         likely = self.joint_.chances("predict", X).argmax(axis=1)
         labels: NDArray[Any] = self.classes_[likely]
         return labels
@@ -216,6 +219,7 @@ class JointClassifier(ClassifierMixin, BaseEstimator):
             Probabilities; they are not negative and have sum one.
         """
         check_is_fitted(self)
+        require_columns(self, X)
         return onto_simplex(self.joint_.chances("predict_proba", X))
 
     def predict_log_proba(self, X: object) -> Vector:
@@ -252,7 +256,10 @@ class JointClassifier(ClassifierMixin, BaseEstimator):
     @property
     def feature_names_in_(self) -> NDArray[Any]:
         """The names of the columns of X, if it is a DataFrame."""
-        names: NDArray[Any] = self.joint_.feature_names_in_  # pyrefly: ignore[missing-attribute]
+        names: NDArray[Any] | None = getattr(self.joint_, "feature_names_in_", None)
+        if names is None:
+            msg = f"{_NAME}: X had no names of columns"
+            raise AttributeError(msg)
         return names
 
     def __sklearn_tags__(self) -> Any:

@@ -24,6 +24,7 @@ __all__ = [
     "Words",
     "is_number",
     "is_whole",
+    "refusal",
     "require",
     "require_kind",
 ]
@@ -83,10 +84,22 @@ def require(ok: object, where: str, name: str, rule: str, value: object) -> None
     ValueError: Gaussian: `scale` must be positive. Got -1.0.
     """
     if not ok:
-        got = repr(value)
-        got = got if len(got) <= 300 else f"{got[:300]}..."
-        msg = f"{where}: `{name}` must be {rule}. Got {got}."
-        raise ValueError(msg)
+        raise ValueError(refusal(where, name, rule, value))
+
+
+def refusal(where: str, name: str, rule: str, value: object) -> str:
+    """Return the one sentence of :func:`require`.
+
+    Parameters
+    ----------
+    where, name, rule : str
+        Where, which argument, the rule.
+    value : object
+        What was given instead.
+    """
+    got = repr(value)
+    got = got if len(got) <= 300 else f"{got[:300]}..."
+    return f"{where}: `{name}` must be {rule}. Got {got}."
 
 
 def require_kind(where: str, name: str, value: object, kinds: object) -> None:

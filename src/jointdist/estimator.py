@@ -29,10 +29,31 @@ from jointdist.scales import chosen_kernel
 from jointdist.search import Pivoting, Seed, generator
 from jointdist.target import y_for_Y
 
-__all__ = ["JointEstimator", "KernelEstimator", "LawEstimator"]
+__all__ = [
+    "EXACT",
+    "JointEstimator",
+    "KernelEstimator",
+    "LawEstimator",
+    "require_columns",
+]
 
-_EXACT = 512  # rows that are factored to rounding, whatever the tolerance
+EXACT = 512  # rows that are factored to rounding, whatever the tolerance
 _DIGITS = 3  # that may be lost when rows are taken out
+
+
+def require_columns(model: BaseEstimator, X: Any) -> None:
+    """Raise unless a table has the columns that a model was fitted to.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model.
+    X : array, DataFrame or sequence
+        The table; who reads it will complain if it is none.
+    """
+    flat = np.isscalar(X) or (isinstance(X, list | tuple) and X and np.isscalar(X[0]))
+    if not flat and getattr(X, "ndim", 2) == 2:
+        validate_data(model, X, reset=False, skip_check_array=True)
 
 
 class LawEstimator(RegressorMixin, BaseEstimator, ABC):
@@ -217,9 +238,7 @@ class LawEstimator(RegressorMixin, BaseEstimator, ABC):
         )
 
     def _read_x(self, method: str, name: str, X: object) -> Rows:
-        flat = np.isscalar(X) or (isinstance(X, list | tuple) and X and np.isscalar(X[0]))
-        if not flat and getattr(X, "ndim", 2) == 2:
-            validate_data(self, X, reset=False, skip_check_array=True)
+        require_columns(self, X)
         vector = method == "given" and self.n_features_in_ == 1
         where = f"{self._name}.{method}"
         return self._codings[0].encode(X, where=where, name=name, vector=vector)
@@ -333,8 +352,7 @@ class KernelEstimator(LawEstimator):
     def _learn(self, sample: Sample, rng: np.random.Generator) -> Self:
         self._choose_kernels(sample, rng)
         weights = sample.weights
-        counted = sample.n if weights is None else np.count_nonzero(weights)
-        small = counted <= _EXACT and self.max_rank is None
+        small = self._to_rounding(sample)
         reduction = reduce_sample(
             self.kernel_x_,
             self.kernel_y_,
@@ -342,12 +360,23 @@ class KernelEstimator(LawEstimator):
             sample.y,
             tol=0.0 if small else self.tol,
             max_rank=self.max_rank,
-            pivoting=self.pivoting,
+            pivoting=self._rule(sample),
             sample_weight=weights,
             random_state=rng,
             executor=self.executor,
         )
         return self._solve(reduction, sample)
+
+    def _to_rounding(self, sample: Sample) -> bool:
+        """Tell whether rows are so few that they are factored to rounding."""
+        weights = sample.weights
+        counted = sample.n if weights is None else np.count_nonzero(weights)
+        return bool(counted <= EXACT) and self.max_rank is None
+
+    def _rule(self, sample: Sample) -> Pivoting:
+        """Return how pivots are chosen."""
+        del sample
+        return self.pivoting
 
     def _choose_kernels(self, sample: Sample, rng: np.random.Generator) -> None:
         weights = sample.weights

@@ -23,14 +23,15 @@ from jointdist.polynomials import PolynomialMap, structure
 from jointdist.programs import (
     Objective,
     Solution,
+    SumOfSquares,
     closed_form,
     grid_positive,
     pivot_positive,
     product_bounds,
     spectral_ball,
+    sum_of_squares,
     tightened,
 )
-from jointdist.programs.sos import sum_of_squares
 from jointdist.rows import Rows
 from jointdist.sample import Sample
 
@@ -42,6 +43,7 @@ __all__ = [
     "objective",
     "require_arguments",
     "solve",
+    "solve_squares",
 ]
 
 _CHECKED = 256  # rows on whose kernel matrix a bound is checked
@@ -51,6 +53,7 @@ Positivity: TypeAlias = Literal[
     "none", "tightened", "pointwise", "rotated", "pivot", "grid"
 ]
 PolynomialPositivity: TypeAlias = Literal["none", "tightened", "grid", "sos"]
+Factors: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
 def require_arguments(where: str, **arguments: object) -> None:
@@ -130,10 +133,10 @@ def objective(problem: Problem, regularization: float) -> Objective:
     return Objective(b, c_y, c_x, regularization, V_y.T @ s_y, V_x.T @ s_x)
 
 
-def solve(  # noqa: PLR0911  # one for each form of positivity
+def solve(
     problem: Problem,
     regularization: float,
-    positivity: Positivity | PolynomialPositivity,
+    positivity: Positivity,
     *,
     grid: NDArray[np.intp],
 ) -> Solution:
@@ -172,12 +175,26 @@ def solve(  # noqa: PLR0911  # one for each form of positivity
             F_y = host_features(problem.y, rows.y.read(0, len(grid)))
             F_x = host_features(problem.x, rows.x.read(0, len(grid)))
             return grid_positive(goal, F_y, F_x)
-        case "sos":
-            C_y, C_x = (
-                structure(side, rows, problem.sample.weights, executor=problem.executor)
-                for side, rows in _polynomial_sides(problem)
-            )
-            return sum_of_squares(goal, C_y, C_x)
+
+
+def solve_squares(problem: Problem, regularization: float) -> tuple[SumOfSquares, Factors]:
+    r"""Return the coefficients of a ratio that is a sum of squares, Eq. `eq:semdefcone`.
+
+    Also the numbers of the polynomials of Y and of X whose products are squared.
+
+    Parameters
+    ----------
+    problem : Problem
+        With polynomials on both sides.
+    regularization : float
+        The ridge :math:`\lambda`.
+    """
+    weights, executor = problem.sample.weights, problem.executor
+    (y, C_y), (x, C_x) = (
+        structure(side, rows, weights, executor=executor)
+        for side, rows in _polynomial_sides(problem)
+    )
+    return sum_of_squares(objective(problem, regularization), C_y, C_x), (y, x)
 
 
 def _polynomial_sides(problem: Problem) -> Iterator[tuple[PolynomialMap, Rows]]:

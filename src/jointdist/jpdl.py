@@ -21,6 +21,7 @@ from jointdist.fitting import (
     objective,
     require_arguments,
     solve,
+    solve_squares,
 )
 from jointdist.joint import Joint
 from jointdist.moments import Moments
@@ -42,8 +43,9 @@ class PolynomialJointDistribution(JointEstimator):
     polynomial of degree :math:`q` in x and :math:`q` in y. The inner product is that of
     the sample, so that the basis is orthonormal by construction, nothing is lost to low
     rank, and the objective is Eq. `eq:polynomial`. It suits smooth dependence of a few
-    columns without heavy tails; far from the sample polynomials say little, and
-    :meth:`Conditional.novelty <jointdist.Conditional.novelty>` tells where that is.
+    columns without heavy tails, and takes many more rows than functions: with fewer than
+    ten times as many, a lower degree is better. Far from the sample polynomials say
+    little, and :meth:`Conditional.novelty <jointdist.Conditional.novelty>` tells where.
 
     Parameters
     ----------
@@ -62,7 +64,8 @@ class PolynomialJointDistribution(JointEstimator):
         ``"none"``: weights may be negative; closed form.
         ``"sos"``: the ratio is a sum of squares, Eq. `eq:semdefcone`, and so positive for
         every x and y, with the matrix that proves it, ``solution_.gram``. Up to a second
-        for three columns on each side. Where functions were dropped, positive at all
+        for three columns on each side, a minute for four with heavy tails; beyond that it
+        may end before the optimum. Where functions were dropped, it is positive at all
         points at which the sample's relations hold.
         ``"tightened"``, ``"grid"``: as in :class:`~jointdist.JointDistribution`.
     grid_rows : int, default=20_000
@@ -137,7 +140,8 @@ class PolynomialJointDistribution(JointEstimator):
         r"""Return the sum of squares :math:`\tau_q A \tau_q^\top` at pairs of rows.
 
         From the Gram matrix ``solution_.gram`` alone: it equals :meth:`ratio`, and proves
-        that this is positive if the matrix has no negative eigenvalue.
+        that this is positive if the matrix has no negative eigenvalue. Where functions
+        were dropped, it does so at the points where the sample's relations hold.
 
         Parameters
         ----------
@@ -151,9 +155,8 @@ class PolynomialJointDistribution(JointEstimator):
         where, got = f"{self._name}.squares", Words(f"{self.positivity!r} in `fit`")
         gram: Vector = getattr(self.solution_, "gram", np.empty((0, 0)))
         require(gram.size, where, "positivity", '"sos"', got)
-        polynomials = self._polynomials
-        a = host_features(self.basis_y_, y.read(0, y.n))[:, : polynomials.y.half]
-        b = host_features(self.basis_x_, x.read(0, x.n))[:, : polynomials.x.half]
+        a = host_features(self.basis_y_, y.read(0, y.n))[:, self._factors[0]]
+        b = host_features(self.basis_x_, x.read(0, x.n))[:, self._factors[1]]
         z = (a[:, :, None] * b[:, None, :]).reshape(len(a), -1)
         found: Vector = np.sum((z @ gram) * z, axis=1)
         return found
@@ -187,8 +190,11 @@ class PolynomialJointDistribution(JointEstimator):
             words = [coding.label(i) for i, known in enumerate(coding.categories) if known]
             got = Words(f"words in column {', '.join(words)}; give indicators of them")
             require(coding.numeric, self._name, name, "numbers", got)
-        self.degrees_ = self._degree("X", sample.x.d), self._degree("Y", sample.y.d)
+        self.degrees_ = self._degrees(sample)
         return self._solve(self._orthonormal(sample), sample)
+
+    def _degrees(self, sample: Sample) -> tuple[int, int]:
+        return self._degree("X", sample.x.d), self._degree("Y", sample.y.d)
 
     def _degree(self, name: str, d: int) -> int:
         """Return the degree asked for, or the highest that columns are not too many for."""
@@ -207,7 +213,9 @@ class PolynomialJointDistribution(JointEstimator):
         return degree
 
     def _relearn(self, sums: Moments, sample: Sample) -> Self:
-        found = self._polynomials.changed(sums)
+        old, self.degrees_ = self.degrees_, self._degrees(sample)
+        same = old == self.degrees_
+        found = self._polynomials.changed(sums) if same else None
         return self._solve(self._orthonormal(sample) if found is None else found, sample)
 
     def _orthonormal(self, sample: Sample) -> Polynomials:
@@ -227,6 +235,8 @@ class PolynomialJointDistribution(JointEstimator):
                 "Y are combinations of others on the sample, and were dropped. A lower "
                 "`degree` needs fewer."
             )
+            if self.positivity == "sos":
+                msg += " The ratio is positive where these relations hold, not everywhere."
             warnings.warn(msg, ToleranceWarning, stacklevel=5)
         centred = self.marginals == "exact"
         self.basis_x_ = _orthonormal_basis(found.x, weight, centred=centred)
@@ -244,14 +254,16 @@ class PolynomialJointDistribution(JointEstimator):
         self.regularization_ = _ridge(problem) if auto else float(self.regularization)
         most = self.grid_rows if self.positivity == "grid" else 0
         self.grid_rows_ = sample.choose(most, self._seed)
-        solution = solve(
-            problem, self.regularization_, self.positivity, grid=self.grid_rows_
-        )
-        self.solution_, self.coefficients_ = solution, solution.value
-        if not solution.status.ok:
-            msg = f"{self._name}: {solution.status.value} {solution!r}"
+        ridge, grid = self.regularization_, self.grid_rows_
+        if self.positivity == "sos":
+            self.solution_, self._factors = solve_squares(problem, ridge)
+        else:
+            self.solution_ = solve(problem, ridge, self.positivity, grid=grid)
+        self.coefficients_ = self.solution_.value
+        if not self.solution_.status.ok:
+            msg = f"{self._name}: {self.solution_.status.value} {self.solution_!r}"
             warnings.warn(msg, ToleranceWarning, stacklevel=5)
-        self._joint = Joint(problem, *self._codings, solution.value)
+        self._joint = Joint(problem, *self._codings, self.coefficients_)
         return self
 
     @property

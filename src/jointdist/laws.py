@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from jointdist import scan
 from jointdist._array import Array, to_numpy
-from jointdist.atoms import Atoms, Vector
+from jointdist.atoms import Atoms, FewAtoms, Vector
 from jointdist.density import Smoothed, smoothed
 from jointdist.errors import SignedLawWarning
 from jointdist.ordered import Ordered, order_by
@@ -23,6 +23,9 @@ from jointdist.quantiles import quantiles
 from jointdist.queries import Fixed, Queries
 
 __all__ = ["FewSupport", "Laws", "Support", "blank"]
+
+
+_NOTHING = 1e-12  # a mass that may be rounding
 
 
 class Support:
@@ -89,10 +92,24 @@ class Support:
 
 
 class FewSupport(Support):
-    """Atoms so few that a function stands for each: one there, zero at all others.
+    """Atoms so few that a function stands for each: any weights at all are a law.
 
-    Then any weights at all are a law. A density is a Gaussian around each atom.
+    A density is a Gaussian around each atom, as wide as those of the whole sample are.
+
+    Parameters
+    ----------
+    atoms : FewAtoms
+        The atoms.
     """
+
+    def __init__(self, atoms: FewAtoms) -> None:
+        super().__init__(atoms)
+        self.sample = atoms.sample
+
+    @cached_property
+    def density(self) -> Smoothed:
+        """The smoothed density of the sample."""
+        return smoothed(self.sample)
 
     def density_sums(self, points: Vector) -> Vector:
         r"""Return the sums :math:`\sum_j \omega_j (1, \Psi(y_j)) g(y - y_j)` at points.
@@ -150,7 +167,7 @@ class Laws:
         results, start, none = [], 0, 0
         for t in self.queries.parts():
             mass = 1 + t @ self.atoms.mean if self.divided else np.ones(len(t))
-            bad = ~(mass > 0)
+            bad = ~(mass > _NOTHING)
             if bad.any():
                 none += int(bad.sum())
                 t, mass = np.where(bad[:, None], 0.0, t), np.where(bad, 1.0, mass)  # noqa: PLW2901
@@ -162,8 +179,8 @@ class Laws:
         if none:
             msg = (
                 f"Conditional: {none} of {start} conditions have no law, as its mass is not "
-                'positive; what they are asked is NaN. With `marginals="exact"` a '
-                "JointDistribution has mass one everywhere."
+                "positive; what they are asked is NaN. Raise `regularization`, or see by "
+                "`novelty` whether they are unlike the sample."
             )
             warnings.warn(msg, SignedLawWarning, stacklevel=4)
         return results[0] if len(results) == 1 else np.concatenate(results)

@@ -231,8 +231,8 @@ def pivoted_cholesky(
     >>> low.factor.shape == (1000, low.rank)
     True
     """
-    where = "pivoted_cholesky"
-    rows = as_rows(X, where=where, name="X")
+    rows = as_rows(X, where="pivoted_cholesky", name="X")
+    where = rows.where  # who gave the rows
     weights = as_weights(sample_weight, rows)
     eps = kernel_rounding(kernel, rows, "kernel")
     goal = checked_goal(where, rows, tol, max_rank, pivoting, relative=relative)

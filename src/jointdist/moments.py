@@ -153,8 +153,9 @@ class Moments:
         gram, powers_y = to_numpy(new.gram).copy(), to_numpy(new.powers_y).copy()
         middle = 1 + len(kept[0])
         for own, core in zip((slice(1, middle), slice(middle, None)), cores, strict=True):
-            gram[own] = solve_triangular(core, gram[own], lower=True)
-            gram[:, own] = solve_triangular(core, gram[:, own].T, lower=True).T
+            for _ in range(2):  # on the rows, then on the columns
+                gram[own] = solve_triangular(core, gram[own], lower=True)
+                gram = gram.T
         powers_y[1:] = solve_triangular(cores[1], powers_y[1:], lower=True)
         new = replace(
             new,

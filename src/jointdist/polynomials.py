@@ -1,12 +1,21 @@
 r"""Polynomials that are orthonormal over the sample (paper, appendix B).
 
 With the monomials :math:`\tau(z)` of total degree up to :math:`q` and their Gram matrix
-:math:`G` over the sample, the functions :math:`\phi = C^{-1} \tau`, :math:`C C^\top = G`,
-are orthonormal over the sample and the features of the kernel :math:`\tau G^{-1}
-\tau^\top`. The order of the monomials is graded, so that the first functions span the
-polynomials of each lower degree.
+:math:`G` over the sample, the functions :math:`\phi = G^{-1/2} \tau`, up to a rotation, are
+orthonormal over the sample and the features of the kernel :math:`\tau G^{-1} \tau^\top`.
+
+Monomials themselves are hopeless numbers where columns are nearly collinear or have heavy
+tails. Each function is therefore made of an earlier one times a linear one, both
+orthonormal already, less its part in all earlier ones: Arnoldi's way to a Vandermonde
+matrix. The order of the monomials that they stand for is graded, so that the first
+functions span the polynomials of each lower degree.
+
+References
+----------
+.. [1] Brubeck, Nakatsukasa, Trefethen (2021). "Vandermonde with Arnoldi", SIAM Review 63.
 """
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,6 +28,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from jointdist._array import Array, array_namespace, device, like, to_numpy
+from jointdist.errors import ToleranceWarning
 from jointdist.executor import Executor, one_blas_thread
 from jointdist.features import Triangular, fingerprint
 from jointdist.kernels import Kernel
@@ -37,44 +47,50 @@ Matrix = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 _PART = 1 << 14  # rows on which functions are made orthonormal before all rows are seen
-_CHUNK = 32  # monomials that are made orthogonal to the earlier ones at a time
-_DEPENDENT = 1e-9  # of a monomial, what is left of it when it depends on earlier ones
+_EXTREME = 32  # rows of the highest and lowest values of each column among them
+_CHUNK = 32  # functions that are made orthogonal to the earlier ones at a time
+_DEPENDENT = 1e-9  # of a product, what is left of it when it depends on earlier functions
 _INVISIBLE = 1e-12  # of a square, what sums over all rows cannot tell from zero
 _SAFE = 300.0  # condition of a correction whose rounding does not matter
-_PASSES = 4
-_WIDTH = 8  # of a diagonal block in the forward substitution
+_PASSES = 6
+_WIDTH = 32  # of a diagonal block in the forward substitution
+_CLOSED = 1e-12  # of its square, what a product may have outside of the functions
 
 
 @dataclass(frozen=True, eq=False)
 class PolynomialMap:
-    r"""The map :math:`z \mapsto \phi(z) = C^{-1} \tau(z)`.
+    r"""The map :math:`z \mapsto \phi(z)` to orthonormal polynomials.
 
-    The core is kept as a product: the first factor may be badly conditioned, the second
-    makes up for its rounding.
+    A recurrence gives functions that are nearly orthonormal, the columns; the core makes
+    up for what they lack.
 
     Attributes
     ----------
     degree : int
         The highest total degree, whether or not it was dropped.
     exponents : array of shape (m, d)
-        The exponents of the monomials, the constant first.
+        The exponents of the monomials that the functions stand for, the constant first.
     centre, scale : Arrays of shape (d,)
-        The monomials are those of :math:`(z - \text{centre}) / \text{scale}`.
-    rough, fine : Arrays of shape (m, m)
-        The lower-triangular factors of :math:`C`.
-    largest : float
-        The largest :math:`k(z, z)` seen in the sample.
+        The columns of the points are measured from the centre, in units of the scale.
+    recurrence : Array of shape (m, m)
+        The lower-triangular matrix R of the recurrence: the product that column j is made
+        of is :math:`\sum_k R_{jk}` times column k.
+    core : Array of shape (m, m)
+        The lower-triangular matrix :math:`C`; the functions are :math:`C^{-1}` times the
+        columns.
+    count : int
+        The number of rows of the sample.
     doubtful : bool, default=False
-        Whether there are functions of which nothing but rounding may be left.
+        Whether there are columns of which nothing but rounding may be left.
     """
 
     degree: int
     exponents: Index
     centre: Array
     scale: Array
-    rough: Array
-    fine: Array
-    largest: float
+    recurrence: Array
+    core: Array
+    count: int
     doubtful: bool = False
 
     @property
@@ -86,11 +102,6 @@ class PolynomialMap:
     def width(self) -> int:
         """The number of columns :math:`d` of the points."""
         return int(self.exponents.shape[1])
-
-    @property
-    def half(self) -> int:
-        """The number of functions of at most half the highest degree."""
-        return int(np.count_nonzero(2 * self.exponents.sum(axis=1) <= self.degree))
 
     @property
     def origin(self) -> Array:
@@ -110,24 +121,19 @@ class PolynomialMap:
     @cached_property
     def key(self) -> str:
         """A fingerprint: maps with the same key have the same functions."""
-        arrays = (self.exponents, self.centre, self.scale, self.rough, self.fine)
+        arrays = (self.exponents, self.centre, self.scale, self.recurrence, self.core)
         return fingerprint("polynomials", *arrays)
 
     @cached_property
-    def core(self) -> Array:
-        """The lower-triangular matrix :math:`C`."""
-        return self.rough @ self.fine
-
-    @cached_property
     def inverse_core(self) -> Array:
-        """The coefficients of the functions in the monomials, as rows."""
+        """The inverse of the core."""
         xp = array_namespace(self.core)
         identity = xp.eye(self.rank, dtype=self.core.dtype, device=device(self.core))
         return xp.tril(self.solve(identity))
 
     @cached_property
     def amplification(self) -> float:
-        """How much the solve may enlarge the rounding of the monomials."""
+        """How much the solve may enlarge the rounding of the columns."""
         if self.doubtful:
             return np.inf
         C = to_numpy(self.core)
@@ -135,26 +141,33 @@ class PolynomialMap:
         return float((C * C).sum(axis=1).max() / smallest**2)
 
     def columns(self, Z: Array) -> Array:
-        """Return the monomials as columns, of shape ``(m, n)``."""
+        """Return the nearly orthonormal functions as columns, of shape ``(m, n)``."""
         xp = array_namespace(Z)
-        v = [(Z[:, i] - self.centre[i]) / self.scale[i] for i in range(self.width)]
+        v = xp.stack(
+            [(Z[:, i] - self.centre[i]) / self.scale[i] for i in range(self.width)]
+        )
         columns = xp.ones((self.rank, Z.shape[0]), dtype=Z.dtype, device=device(Z))
-        for j, (divisor, i) in enumerate(self._steps, 1):
-            columns[j, :] = columns[divisor, :] * v[i]
+        for a, b, factors, left, own in self._degrees:
+            if a == 1:
+                products = xp.take(v, factors[0], axis=0)
+            else:
+                products = xp.take(columns, factors[0], axis=0)
+                products = products * xp.take(columns, factors[1], axis=0)
+            columns[a:b, :] = own.solve(products - left @ columns[:a, :])
         return columns
 
     def solve(self, columns: Array) -> Array:
         """Return :math:`C^{-1}` times ``columns``."""
-        for factor in self._triangular:
-            columns = factor.solve(columns)
-        return columns
+        return self._triangular.solve(columns)
 
     def features(self, Z: Array) -> Array:
         r"""Return :math:`\phi(z_i)` as rows, of shape ``(n, m)``."""
         return self.solve(self.columns(Z)).T
 
     def novelty(self, phi: Array, Z: Array) -> Array:
-        """Return how far the kernel at points exceeds what it is on the sample.
+        r"""Return how far the kernel at points exceeds what it can be on a sample.
+
+        At a row of a sample of n rows :math:`k(z, z) \le n`.
 
         Parameters
         ----------
@@ -165,33 +178,35 @@ class PolynomialMap:
         """
         del Z
         xp = array_namespace(phi)
-        return 1 - self.largest / xp.clip(xp.sum(phi * phi, axis=1), min=self.largest)
+        return 1 - self.count / xp.clip(xp.sum(phi * phi, axis=1), min=self.count)
 
-    def corrected(self, kept: Index, C: Matrix) -> "PolynomialMap":
-        """Return some of the functions, multiplied by the inverse of a matrix."""
-        rough, fine = (to_numpy(M)[np.ix_(kept, kept)] for M in (self.rough, self.fine))
+    def corrected(self, kept: Index, C: Matrix, count: int) -> "PolynomialMap":
+        """Return some of the functions, times the inverse of a matrix."""
+        R, core = (to_numpy(M)[np.ix_(kept, kept)] for M in (self.recurrence, self.core))
         return replace(
             self,
             exponents=self.exponents[kept],
-            rough=like(rough, self.rough),
-            fine=like(fine @ C, self.fine),
+            recurrence=like(R, self.recurrence),
+            core=like(core @ C, self.core),
+            count=count,
             doubtful=False,
         )
 
     @cached_property
-    def _steps(self) -> list[tuple[int, int]]:
-        """For each monomial but the first, an earlier one and the column that it lacks."""
-        known = {tuple(e): j for j, e in enumerate(self.exponents.tolist())}
-        steps = []
-        for e in self.exponents[1:].tolist():
-            i = next(i for i, power in enumerate(e) if power)
-            e[i] -= 1
-            steps.append((known[tuple(e)], i))
-        return steps
+    def _degrees(self) -> list[tuple[int, int, list[Array], Array, Triangular]]:
+        """For each degree but zero: its functions, their factors, and the recurrence."""
+        total, factors = self.exponents.sum(axis=1), _factors(self.exponents)
+        found, R = [], self.recurrence
+        for degree in range(1, int(total.max(initial=0)) + 1):
+            a, b = np.searchsorted(total, [degree, degree + 1]).tolist()
+            which = [like(f[a:b].astype(np.int64), R) for f in factors]
+            own = Triangular(R[a:b, a:b], _WIDTH)
+            found.append((a, b, which, R[a:b, :a], own))
+        return found
 
     @cached_property
-    def _triangular(self) -> list[Triangular]:
-        return [Triangular(self.rough, _WIDTH), Triangular(self.fine, _WIDTH)]
+    def _triangular(self) -> Triangular:
+        return Triangular(self.core, _WIDTH)
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,11 +256,11 @@ class Polynomials:
     def changed(self, sums: Moments) -> "Polynomials | None":
         """Return functions that are orthonormal under other sums of the same functions.
 
-        None if that takes a new start: where rounding has grown too much, or monomials
-        were dropped that the new rows may need.
+        None if that takes a new start: where rounding has grown too much, or functions
+        were or would be dropped, as other rows may need them.
         """
         found, condition = _corrected(self, sums)
-        return found if condition <= _SAFE and not any(self.dropped) else None
+        return found if condition <= _SAFE and not any(found.dropped) else None
 
 
 def _corrected(old: Polynomials, sums: Moments) -> tuple[Polynomials, float]:
@@ -255,7 +270,8 @@ def _corrected(old: Polynomials, sums: Moments) -> tuple[Polynomials, float]:
     (kept_x, C_x), (kept_y, C_y) = (
         _cholesky(side.exponents, to_numpy(gram) / n) for side, gram in sides
     )
-    x, y = old.x.corrected(kept_x, C_x), old.y.corrected(kept_y, C_y)
+    x = old.x.corrected(kept_x, C_x, sums.count)
+    y = old.y.corrected(kept_y, C_y, sums.count)
     lost = old.x.rank - x.rank, old.y.rank - y.rank
     dropped = old.dropped[0] + lost[0], old.dropped[1] + lost[1]
     new = Polynomials(x, y, sums.solved(x, y, (kept_x, kept_y), (C_x, C_y)), dropped)
@@ -294,20 +310,53 @@ def orthonormal_polynomials(
     functions = [comb(q + rows.d, q) for q, rows in zip(degrees, (x, y), strict=True)]
     part = counted
     if len(counted) > (size := max(_PART, 4 * max(functions))):
-        part = np.sort(np.random.default_rng(seed).choice(counted, size, replace=False))
+        part = np.random.default_rng(seed).choice(counted, size, replace=False)
+        part = np.union1d(part, _extremes(x, y, weights, executor))
     share = None if weights is None else weights[part] / weights.max()
     final = len(part) == len(counted)
     with one_blas_thread:  # the matrices are small
         a = _rough_map(degrees[0], x.take(part), share, final)
         b = _rough_map(degrees[1], y.take(part), share, final)
-        for _ in range(_PASSES):
+        for left in reversed(range(_PASSES)):
             sums = collect(a, b, x, y, weights, precision="float64", executor=executor)
             dropped = functions[0] - a.rank, functions[1] - b.rank
             found, condition = _corrected(Polynomials(a, b, sums, dropped), sums)
-            if condition <= _SAFE:
+            if condition <= _SAFE or left == 0:
                 break
             a, b = found.x, found.y
+    if condition <= _SAFE:
+        return found
+    msg = (
+        f"{x.where}: the polynomials could not be made orthonormal over all rows, as "
+        "some are too far out. Transform their columns, as by a logarithm."
+    )
+    warnings.warn(msg, ToleranceWarning, stacklevel=6)
     return found
+
+
+def _extremes(
+    x: Rows, y: Rows, weights: Matrix | None, executor: Executor
+) -> NDArray[np.intp]:
+    """Return the numbers of rows with the highest and lowest values of each column.
+
+    At most one of either in each block of rows, and not too many.
+    """
+
+    def block(start: int, *tables: Array) -> tuple[Matrix, Index]:
+        values = np.concatenate([to_numpy(z) for z in tables], axis=1)
+        rows = start + np.arange(len(values))
+        if weights is not None:
+            counted = weights[rows] > 0
+            values, rows = values[counted], rows[counted]
+        if not len(rows):
+            return values, rows
+        some = np.unique([values.argmin(axis=0), values.argmax(axis=0)])
+        return values[some], rows[some]
+
+    found = list(executor.map(block, x, y))
+    values, rows = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    order = np.argsort(values, axis=0)
+    return np.unique(rows[np.concatenate([order[:_EXTREME], order[-_EXTREME:]])])
 
 
 def structure(
@@ -316,13 +365,14 @@ def structure(
     weights: Matrix | None,
     *,
     executor: Executor,
-) -> Matrix:
+) -> tuple[Index, Matrix]:
     r"""Return the coefficients of products, :math:`\phi_i \phi_j = \sum_k C_{kij} \phi_k`.
 
-    The factors are the functions of at most half the degree. The coefficients are the
-    means of :math:`\phi_k \phi_i \phi_j` over the sample, in one pass. If no monomial was
-    dropped the identity holds everywhere; else wherever the relations hold for which
-    they were.
+    The factors are functions of at most half the degree. The coefficients are the means
+    of :math:`\phi_k \phi_i \phi_j` over the sample, in one pass. If no function was dropped
+    the identity holds everywhere; else on the sample, and wherever the relations hold
+    for which functions were dropped. Factors are left out whose products are not made of
+    the functions: a relation that holds nearly is none.
 
     Parameters
     ----------
@@ -337,25 +387,28 @@ def structure(
 
     Returns
     -------
-    array of shape (m, k, k)
-        The coefficients.
+    tuple of arrays of shape (k,) and (m, k, k)
+        The numbers of the factors, and the coefficients.
     """
-    k = functions.half
+    k = int(np.count_nonzero(2 * functions.exponents.sum(axis=1) <= functions.degree))
     i, j = np.triu_indices(k)
     total = float(rows.n if weights is None else weights.sum())
 
     def block(start: int, z: Array) -> Matrix:
         phi = to_numpy(functions.features(z))
         products = phi[:, i] * phi[:, j]
-        if weights is not None:
-            products *= weights[start : start + len(phi), None]
-        sums: Matrix = phi.T @ products
-        return sums
+        w = np.ones(len(phi)) if weights is None else weights[start : start + len(phi)]
+        return np.vstack([(w[:, None] * phi).T @ products, w @ products**2])
 
     means = executor.reduce(add, block, rows) / total
-    C = np.zeros((functions.rank, k, k))
-    C[:, i, j] = C[:, j, i] = means
-    return C
+    C, missed = np.zeros((functions.rank, k, k)), np.zeros((k, k))
+    C[:, i, j] = C[:, j, i] = means[:-1]
+    left = means[-1] - (means[:-1] ** 2).sum(axis=0)
+    missed[i, j] = missed[j, i] = left / np.maximum(means[-1], 1e-300)
+    kept = np.arange(k)
+    while (worst := missed[np.ix_(kept, kept)]).max() > _CLOSED:
+        kept = np.delete(kept, np.unravel_index(worst.argmax(), worst.shape)[1])
+    return kept, C[:, kept[:, None], kept]
 
 
 def _rough_map(degree: int, Z: Array, weights: Matrix | None, final: bool) -> PolynomialMap:
@@ -372,24 +425,22 @@ def _rough_map(degree: int, Z: Array, weights: Matrix | None, final: bool) -> Po
     scale = np.sqrt(w @ (z / size - centre) ** 2)
     scale[scale <= 1e-14] = 1.0  # a constant, or nearly so: its rounding is no signal
     exponents = np.array(list(_graded(degree, z.shape[1])), dtype=np.intp)
-    eye = np.eye(len(exponents))
-    monomials = PolynomialMap(degree, exponents, centre * size, scale * size, eye, eye, 1.0)
-    root = np.sqrt(w)
-    core, Q, kept = _orthogonalised(monomials.columns(z) * root)
-    rough = replace(
-        monomials,
-        centre=like(monomials.centre, Z),
-        scale=like(monomials.scale, Z),
-        rough=like(core, Z),
-        fine=like(eye, Z),
-        largest=float(((Q / root) ** 2).sum(axis=0).max()),
-        doubtful=len(kept) < len(core),
+    R, kept = _arnoldi(exponents, ((z / size - centre) / scale).T, np.sqrt(w))
+    rough = PolynomialMap(
+        degree,
+        exponents,
+        like(centre * size, Z),
+        like(scale * size, Z),
+        like(R, Z),
+        like(np.eye(len(R)), Z),
+        count=len(z),
+        doubtful=len(kept) < len(R),
     )
     if not final:
         return rough
     multiple = _is_multiple(exponents, np.delete(exponents, kept, axis=0))
     kept = kept[~multiple[kept]]
-    return rough.corrected(kept, np.eye(len(kept)))
+    return rough.corrected(kept, np.eye(len(kept)), len(z))
 
 
 def _graded(degree: int, d: int) -> Iterator[list[int]]:
@@ -399,34 +450,68 @@ def _graded(degree: int, d: int) -> Iterator[list[int]]:
             yield [factors.count(i) for i in range(d)]
 
 
-def _orthogonalised(V: Matrix) -> tuple[Matrix, Matrix, Index]:
-    """Return a core C with V = C Q, the rows of Q that are orthonormal, and their numbers.
+def _factors(exponents: Index) -> tuple[Index, Index]:
+    """Return two earlier functions whose product each stands for; the first is linear.
 
-    A row of V that depends on earlier ones leaves nothing but rounding: it is measured
-    by its own size, and no later row is made orthogonal to it. Gram and Schmidt, twice.
+    Of linear functions the first is the number of their column.
     """
-    core, Q, kept = np.zeros((len(V), len(V))), np.empty_like(V), np.zeros(0, dtype=np.intp)
-    for start in range(0, len(V), _CHUNK):
-        block = V[start : start + _CHUNK].copy()
+    known = {tuple(e): j for j, e in enumerate(exponents.tolist())}
+    factors = np.zeros((2, len(exponents)), dtype=np.intp)
+    for j, e in enumerate(exponents.tolist()):
+        i = next((i for i, power in enumerate(e) if power), 0)
+        rest = e.copy()
+        rest[i] -= 1
+        linear = [int(k == i) for k in range(len(e))]
+        if sum(e) > 1:
+            factors[:, j] = known[tuple(linear)], known[tuple(rest)]
+        else:
+            factors[0, j] = i
+    return factors[0], factors[1]
+
+
+def _arnoldi(exponents: Index, v: Matrix, root: Matrix) -> tuple[Matrix, Index]:
+    """Return the recurrence of functions, and the numbers of those that are orthonormal.
+
+    A product that depends on earlier functions leaves nothing but rounding: it is not
+    enlarged to norm one, and no later one is made orthogonal to it. Gram and Schmidt, twice.
+    """
+    m, total = len(exponents), exponents.sum(axis=1)
+    first, second = _factors(exponents)
+    phi, R = np.ones((m, v.shape[1])), np.eye(m)
+    kept = np.zeros(1, dtype=np.intp)
+    for start, stop in _chunks(total):
+        own = slice(start, stop)
+        linear = total[start] == 1
+        block = v[first[own]] if linear else phi[first[own]] * phi[second[own]]
+        block = block * root
         sizes = np.sqrt((block * block).sum(axis=1))
-        before = Q[: len(kept)]
+        before = phi[kept] * root
         for _ in range(2):
             part = block @ before.T
-            core[start : start + len(block), kept] += part
+            R[start:stop, kept] += part
             block -= part @ before
-        first = len(kept)
+        new = np.zeros((0, len(root)))
         for j, (row, size) in enumerate(zip(block, sizes, strict=True), start):
-            own = Q[first : len(kept)]
             for _ in range(2):
-                part = own @ row
-                core[j, kept[first:]] += part
-                row -= part @ own  # noqa: PLW2901
+                part = new @ row
+                R[j, kept[len(before) :]] += part
+                row -= part @ new  # noqa: PLW2901
             left = float(np.linalg.norm(row))
-            core[j, j] = left if left > _DEPENDENT * size else (size if size > 0 else 1.0)
-            if left > _DEPENDENT * size:
-                Q[len(kept)] = row / left
-                kept = np.append(kept, j)
-    return core, Q[: len(kept)], kept
+            usual = max(size, 1.0)  # of factors that are orthonormal
+            independent = left > _DEPENDENT * usual
+            R[j, j] = left if independent else usual
+            phi[j] = row / (R[j, j] * root)
+            if independent:
+                new, kept = np.vstack([new, row / left]), np.append(kept, j)
+    return R, kept
+
+
+def _chunks(total: Index) -> Iterator[tuple[int, int]]:
+    """Yield ranges of functions of one degree, not too many at a time."""
+    for degree in range(1, int(total.max(initial=0)) + 1):
+        a, b = np.searchsorted(total, [degree, degree + 1]).tolist()
+        for start in range(a, b, _CHUNK):
+            yield start, min(start + _CHUNK, b)
 
 
 def _cholesky(exponents: Index, G: Matrix) -> tuple[Index, Matrix]:
@@ -438,7 +523,7 @@ def _cholesky(exponents: Index, G: Matrix) -> tuple[Index, Matrix]:
     kept = np.zeros(0, dtype=np.intp)
     for j, exponent in enumerate(exponents):
         r = len(kept)
-        row = solve_triangular(L[:r, :r], G[kept, j], lower=True)
+        row = np.asarray(solve_triangular(L[:r, :r], G[kept, j], lower=True))
         left = G[j, j] - row @ row
         multiple = _is_multiple(exponent[None, :], gone)[0]
         if multiple or left <= max(_INVISIBLE * G[j, j], _DEPENDENT**2):

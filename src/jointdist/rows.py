@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from jointdist._array import Array, array_namespace, is_array, like, to_numpy
-from jointdist.errors import Words, require
+from jointdist.errors import Words, refusal, require
 
 __all__ = ["Rows", "as_rows", "as_weights"]
 
@@ -223,12 +223,10 @@ def _from_python(data: object, where: str, name: str) -> NDArray[Any]:
         array = np.asarray(data)
         if array.dtype == object and not any(isinstance(v, str) for v in array.flat):
             array = array.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError) as error:  # scikit-learn tells types from values
         got = Words(str(error).rstrip("."))
-        try:
-            require(ok=False, where=where, name=name, rule="a table of numbers", value=got)
-        except ValueError as refused:  # scikit-learn tells types from values
-            raise type(error)(*refused.args) from None
+        msg = refusal(where, name, "a table of numbers", got)
+        raise type(error)(msg) from error
     return array
 
 

@@ -1,11 +1,14 @@
 """Programs: from arrays to a :class:`Solution` with its certificate.
 
-Each minimises the same diagonal quadratic, under another form of positivity. None knows
-of kernels or data. Costs are per step, with :math:`m_Y m_X` coefficients.
+Most minimise the same diagonal quadratic, under another form of positivity; one is
+logistic regression. None knows of kernels or data. Costs are per step, with :math:`m_Y
+m_X` coefficients.
 """
 
+from jointdist.programs.blocks import Blocks
 from jointdist.programs.embedding import embedding
 from jointdist.programs.grid import grid_positive
+from jointdist.programs.logistic import LogisticSolution, logistic
 from jointdist.programs.objective import Objective, closed_form
 from jointdist.programs.pivot import pivot_positive
 from jointdist.programs.solution import Certificate, Solution, Status
@@ -14,7 +17,9 @@ from jointdist.programs.spectral import spectral_ball
 from jointdist.programs.tightened import product_bounds, tightened
 
 __all__ = [
+    "Blocks",
     "Certificate",
+    "LogisticSolution",
     "Objective",
     "Solution",
     "Status",
@@ -22,6 +27,7 @@ __all__ = [
     "closed_form",
     "embedding",
     "grid_positive",
+    "logistic",
     "pivot_positive",
     "product_bounds",
     "spectral_ball",

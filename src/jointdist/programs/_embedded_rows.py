@@ -13,12 +13,13 @@ closed form. Most rows are implied by others, and only some of them are worked o
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from jointdist.errors import Words, require
-from jointdist.programs._embedded import Dual, Problem, finished, infeasible
+from jointdist.programs._embedded import Dual, Problem, finished, infeasible, unbound
 from jointdist.programs._splitting import iterate
 from jointdist.programs.nnls import nearest_in_hull
 from jointdist.programs.objective import Matrix, Vector
@@ -49,6 +50,10 @@ def on_sample(
     the centre to the solution, as far as all rows allow.
     """
     v = problem.one if problem.normalization == "sample" else _positive(problem)
+    if v is None and problem.normalization == "none":  # zero is all that is known to do
+        below = -problem.objective(problem.first)
+        nothing = np.zeros_like(problem.first)
+        return finished(problem, nothing, replace(unbound(problem), gap=below), tol)
     if v is None:
         return infeasible(problem, 1.0)
     shift = _Shift(problem, v)

@@ -20,9 +20,9 @@ class Status(Enum):
         "the certificate bounds what is missing. Raise `regularization`."
     )
     INFEASIBLE = (
-        "No coefficients satisfy the constraints: no function of X in the basis is one, "
-        'or positive, where it has to be. Ask for "average" in place of "sample", or use '
-        "a kernel of X with positive values."
+        "No coefficients satisfy the constraints, or none with room to spare: no function "
+        "of X in the basis is one, or clearly positive, where it has to be. Ask for "
+        '"average" in place of "sample", or use a kernel of X with positive values.'
     )
 
     @property

@@ -34,6 +34,7 @@ from jointdist.programs.solution import Solution
 
 __all__ = ["SumOfSquares", "sum_of_squares"]
 
+_LARGE = 5_000  # coefficients above which a step of the interior-point method is too much
 _SMALL = 50  # rows of a Gram matrix, up to which cheap steps save nothing
 _CHEAP = 200  # steps to try before those of the interior-point method
 
@@ -68,7 +69,7 @@ def sum_of_squares(
     :math:`k_Y k_X` rows. If these are many, up to 200 steps with one eigendecomposition
     of it come first. Then 5 to 20 steps of an interior-point method follow, with a
     factorisation of a matrix that has a row for each of the :math:`m_Y m_X`
-    coefficients.
+    coefficients; with more than 5,000 of them, there are no such steps.
 
     Parameters
     ----------
@@ -169,10 +170,12 @@ def _solved(program: Squares, tol: float, max_iter: int) -> int:
         program.lower = 0.0
         return 0
     steps = 0
+    large = program.e.size > _LARGE
     if program.products.size > _SMALL:
         splitting = Projected(program, tol)
-        steps = iterate(splitting, splitting.first, min(_CHEAP, max_iter))
-    return steps + interior(program, tol, max_iter - steps)
+        most = max_iter if large else min(_CHEAP, max_iter)
+        steps = iterate(splitting, splitting.first, most)
+    return steps if large else steps + interior(program, tol, max_iter - steps)
 
 
 def _solution(
