@@ -33,6 +33,7 @@ from jointdist.target import y_for_Y
 __all__ = ["PolynomialJointDistribution"]
 
 _MOST = 2048  # functions of a side
+_ROWS = 8192  # of a block
 _FAINT = 1e-3  # of the noise, what is taken for a signal at least
 
 
@@ -219,11 +220,16 @@ class PolynomialJointDistribution(JointEstimator):
         return self._solve(self._orthonormal(sample) if found is None else found, sample)
 
     def _orthonormal(self, sample: Sample) -> Polynomials:
-        executor = executor_for(sample.x, self.executor)
         rows = sample.x, sample.y, sample.weights
+        executor = self._executor(sample)
         return orthonormal_polynomials(
             self.degrees_, *rows, seed=self._seed, executor=executor
         )
+
+    def _executor(self, sample: Sample) -> Executor:
+        """Return the executor given, or one with blocks for few functions."""
+        ours = self.executor is None and sample.x.in_host_memory
+        return executor_for(sample.x, Executor(block_rows=_ROWS) if ours else self.executor)
 
     def _solve(self, found: Polynomials, sample: Sample) -> Self:
         """Solve for the coefficients, and prepare the laws of both sides."""
@@ -248,7 +254,7 @@ class PolynomialJointDistribution(JointEstimator):
             self.moments_,
             sample,
             self.marginals,
-            executor_for(sample.x, self.executor),
+            self._executor(sample),
         )
         auto = self.regularization == "auto"
         self.regularization_ = _ridge(problem) if auto else float(self.regularization)

@@ -46,12 +46,13 @@ __all__ = [
 Matrix = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-_PART = 1 << 14  # rows on which functions are made orthonormal before all rows are seen
+_PART = 1 << 13  # rows on which functions are made orthonormal before all rows are seen
 _EXTREME = 32  # rows of the highest and lowest values of each column among them
 _CHUNK = 32  # functions that are made orthogonal to the earlier ones at a time
 _DEPENDENT = 1e-9  # of a product, what is left of it when it depends on earlier functions
 _INVISIBLE = 1e-12  # of a square, what sums over all rows cannot tell from zero
 _SAFE = 300.0  # condition of a correction whose rounding does not matter
+_SIMPLE = 200.0  # condition of monomials that need no recurrence
 _PASSES = 6
 _WIDTH = 32  # of a diagonal block in the forward substitution
 _CLOSED = 1e-12  # of its square, what a product may have outside of the functions
@@ -147,13 +148,15 @@ class PolynomialMap:
             [(Z[:, i] - self.centre[i]) / self.scale[i] for i in range(self.width)]
         )
         columns = xp.ones((self.rank, Z.shape[0]), dtype=Z.dtype, device=device(Z))
-        for a, b, factors, left, own in self._degrees:
-            if a == 1:
-                products = xp.take(v, factors[0], axis=0)
+        for a, b, (first, second), own, rest in self._degrees:
+            products = xp.take(v if a == 1 else columns, first, axis=0)
+            if a > 1:
+                products *= xp.take(columns, second, axis=0)
+            if own is None or rest is None:
+                columns[a:b, :] = products
             else:
-                products = xp.take(columns, factors[0], axis=0)
-                products = products * xp.take(columns, factors[1], axis=0)
-            columns[a:b, :] = own.solve(products - left @ columns[:a, :])
+                columns[a:b, :] = own @ products
+                columns[a:b, :] -= rest @ columns[:a, :]
         return columns
 
     def solve(self, columns: Array) -> Array:
@@ -193,15 +196,25 @@ class PolynomialMap:
         )
 
     @cached_property
-    def _degrees(self) -> list[tuple[int, int, list[Array], Array, Triangular]]:
-        """For each degree but zero: its functions, their factors, and the recurrence."""
+    def _degrees(self) -> list[tuple[int, int, list[Array], Array | None, Array | None]]:
+        """For each degree but zero: its functions, their factors, and the recurrence.
+
+        The new columns are one matrix times the products, less another times the earlier
+        columns; or the products themselves.
+        """
         total, factors = self.exponents.sum(axis=1), _factors(self.exponents)
-        found, R = [], self.recurrence
+        found: list[tuple[int, int, list[Array], Array | None, Array | None]] = []
+        R = to_numpy(self.recurrence)
         for degree in range(1, int(total.max(initial=0)) + 1):
             a, b = np.searchsorted(total, [degree, degree + 1]).tolist()
-            which = [like(f[a:b].astype(np.int64), R) for f in factors]
-            own = Triangular(R[a:b, a:b], _WIDTH)
-            found.append((a, b, which, R[a:b, :a], own))
+            which = [like(f[a:b].astype(np.int64), self.recurrence) for f in factors]
+            both = np.hstack([np.eye(b - a), R[a:b, :a]])
+            both = np.asarray(solve_triangular(R[a:b, a:b], both, lower=True))
+            own: Array | None = None
+            rest: Array | None = None
+            if not np.array_equal(both, np.eye(*both.shape)):
+                own, rest = (like(M.copy(), self.core) for M in np.hsplit(both, [b - a]))
+            found.append((a, b, which, own, rest))
         return found
 
     @cached_property
@@ -425,14 +438,17 @@ def _rough_map(degree: int, Z: Array, weights: Matrix | None, final: bool) -> Po
     scale = np.sqrt(w @ (z / size - centre) ** 2)
     scale[scale <= 1e-14] = 1.0  # a constant, or nearly so: its rounding is no signal
     exponents = np.array(list(_graded(degree, z.shape[1])), dtype=np.intp)
-    R, kept = _arnoldi(exponents, ((z / size - centre) / scale).T, np.sqrt(w))
+    R, kept, phi = _arnoldi(exponents, ((z / size - centre) / scale).T, np.sqrt(w))
+    core = np.eye(len(R))
+    if len(kept) == len(R):
+        R, core = _simplified(exponents, R, phi, w)
     rough = PolynomialMap(
         degree,
         exponents,
         like(centre * size, Z),
         like(scale * size, Z),
         like(R, Z),
-        like(np.eye(len(R)), Z),
+        like(core, Z),
         count=len(z),
         doubtful=len(kept) < len(R),
     )
@@ -469,8 +485,29 @@ def _factors(exponents: Index) -> tuple[Index, Index]:
     return factors[0], factors[1]
 
 
-def _arnoldi(exponents: Index, v: Matrix, root: Matrix) -> tuple[Matrix, Index]:
-    """Return the recurrence of functions, and the numbers of those that are orthonormal.
+def _simplified(
+    exponents: Index, R: Matrix, phi: Matrix, w: Matrix
+) -> tuple[Matrix, Matrix]:
+    """Return a recurrence without sums, and the core that makes up for them, if that is safe.
+
+    Monomials of linear functions that are orthonormal cost one product each. Where they
+    are well conditioned, the core may do the rest.
+    """
+    first, second = _factors(exponents)
+    linear = exponents.sum(axis=1) <= 1
+    monomials = phi.copy()
+    for j in np.flatnonzero(~linear):
+        monomials[j] = phi[first[j]] * monomials[second[j]]
+    core = np.tril((monomials * w) @ phi.T)
+    if np.linalg.cond(core) > _SIMPLE:
+        return R, np.eye(len(R))
+    simple = np.eye(len(R))
+    simple[linear] = R[linear]
+    return simple, core
+
+
+def _arnoldi(exponents: Index, v: Matrix, root: Matrix) -> tuple[Matrix, Index, Matrix]:
+    """Return the recurrence of functions, which of them are orthonormal, and their values.
 
     A product that depends on earlier functions leaves nothing but rounding: it is not
     enlarged to norm one, and no later one is made orthogonal to it. Gram and Schmidt, twice.
@@ -503,7 +540,7 @@ def _arnoldi(exponents: Index, v: Matrix, root: Matrix) -> tuple[Matrix, Index]:
             phi[j] = row / (R[j, j] * root)
             if independent:
                 new, kept = np.vstack([new, row / left]), np.append(kept, j)
-    return R, kept
+    return R, kept, phi
 
 
 def _chunks(total: Index) -> Iterator[tuple[int, int]]:
