@@ -22,7 +22,7 @@ from jointdist import (
 from jointdist.kernels import Gaussian
 
 D = 3
-SCALES = (1.5, 2.0, 3.0, 4.0, 6.0)
+SCALES = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 RIDGES = 10.0 ** np.arange(-10, 0)
 FIXED = {"random_state": 0, "tol": 1e-3}
 FREE = {"marginals": "free", "positivity": "none"}
