@@ -241,8 +241,9 @@ class Conditional:
     def pdf(self, y: object, *, grid: bool | None = None) -> Vector:
         """Return the density: that of the smoothed sample times the ratio of the model.
 
-        It integrates to one up to the smoothing, which is that of all atoms, by
-        Silverman's rule.
+        It integrates to one up to the smoothing, which is that of the sample, by
+        Silverman's rule. That of an embedding is a Gaussian of this width around each of
+        its atoms, times their weights.
 
         Parameters
         ----------
