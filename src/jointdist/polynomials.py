@@ -4,22 +4,14 @@ With the monomials :math:`\tau(z)` of total degree up to :math:`q` and their Gra
 :math:`G` over the sample, the functions :math:`\phi = G^{-1/2} \tau`, up to a rotation, are
 orthonormal over the sample and the features of the kernel :math:`\tau G^{-1} \tau^\top`.
 
-Monomials themselves are hopeless numbers where columns are nearly collinear or have heavy
-tails. Each function is therefore made of an earlier one times a linear one, both
-orthonormal already, less its part in all earlier ones: Arnoldi's way to a Vandermonde
-matrix. The order of the monomials that they stand for is graded, so that the first
-functions span the polynomials of each lower degree.
-
-References
-----------
-.. [1] Brubeck, Nakatsukasa, Trefethen (2021). "Vandermonde with Arnoldi", SIAM Review 63.
+Functions that are orthonormal over a part of the rows, by a recurrence, nearly are over
+all of them; the sums of one pass tell what they lack. Their order is graded, so that the
+first functions span the polynomials of each lower degree.
 """
 
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations_with_replacement
 from math import comb
 from operator import add
 
@@ -33,6 +25,14 @@ from jointdist.executor import Executor, one_blas_thread
 from jointdist.features import Triangular, fingerprint
 from jointdist.kernels import Kernel
 from jointdist.moments import Moments, collect
+from jointdist.recurrence import (
+    arnoldi,
+    factors_of,
+    graded,
+    independent,
+    is_multiple,
+    simplified,
+)
 from jointdist.rows import Rows
 
 __all__ = [
@@ -48,11 +48,7 @@ Index = NDArray[np.intp]
 
 _PART = 1 << 13  # rows on which functions are made orthonormal before all rows are seen
 _EXTREME = 32  # rows of the highest and lowest values of each column among them
-_CHUNK = 32  # functions that are made orthogonal to the earlier ones at a time
-_DEPENDENT = 1e-9  # of a product, what is left of it when it depends on earlier functions
-_INVISIBLE = 1e-12  # of a square, what sums over all rows cannot tell from zero
 _SAFE = 300.0  # condition of a correction whose rounding does not matter
-_SIMPLE = 200.0  # condition of monomials that need no recurrence
 _PASSES = 6
 _WIDTH = 32  # of a diagonal block in the forward substitution
 _CLOSED = 1e-12  # of its square, what a product may have outside of the functions
@@ -202,7 +198,7 @@ class PolynomialMap:
         The new columns are one matrix times the products, less another times the earlier
         columns; or the products themselves.
         """
-        total, factors = self.exponents.sum(axis=1), _factors(self.exponents)
+        total, factors = self.exponents.sum(axis=1), factors_of(self.exponents)
         found: list[tuple[int, int, list[Array], Array | None, Array | None]] = []
         R = to_numpy(self.recurrence)
         for degree in range(1, int(total.max(initial=0)) + 1):
@@ -281,7 +277,7 @@ def _corrected(old: Polynomials, sums: Moments) -> tuple[Polynomials, float]:
     n = sums.weight
     sides = (old.x, sums.gram_x), (old.y, sums.gram_y)
     (kept_x, C_x), (kept_y, C_y) = (
-        _cholesky(side.exponents, to_numpy(gram) / n) for side, gram in sides
+        independent(side.exponents, to_numpy(gram) / n) for side, gram in sides
     )
     x = old.x.corrected(kept_x, C_x, sums.count)
     y = old.y.corrected(kept_y, C_y, sums.count)
@@ -437,11 +433,11 @@ def _rough_map(degree: int, Z: Array, weights: Matrix | None, final: bool) -> Po
     centre = w @ (z / size)
     scale = np.sqrt(w @ (z / size - centre) ** 2)
     scale[scale <= 1e-14] = 1.0  # a constant, or nearly so: its rounding is no signal
-    exponents = np.array(list(_graded(degree, z.shape[1])), dtype=np.intp)
-    R, kept, phi = _arnoldi(exponents, ((z / size - centre) / scale).T, np.sqrt(w))
+    exponents = np.array(list(graded(degree, z.shape[1])), dtype=np.intp)
+    R, kept, phi = arnoldi(exponents, ((z / size - centre) / scale).T, np.sqrt(w))
     core = np.eye(len(R))
     if len(kept) == len(R):
-        R, core = _simplified(exponents, R, phi, w)
+        R, core = simplified(exponents, R, phi, w)
     rough = PolynomialMap(
         degree,
         exponents,
@@ -454,125 +450,6 @@ def _rough_map(degree: int, Z: Array, weights: Matrix | None, final: bool) -> Po
     )
     if not final:
         return rough
-    multiple = _is_multiple(exponents, np.delete(exponents, kept, axis=0))
+    multiple = is_multiple(exponents, np.delete(exponents, kept, axis=0))
     kept = kept[~multiple[kept]]
     return rough.corrected(kept, np.eye(len(kept)), len(z))
-
-
-def _graded(degree: int, d: int) -> Iterator[list[int]]:
-    """Yield exponents by total degree: an order that products keep."""
-    for total in range(degree + 1):
-        for factors in combinations_with_replacement(range(d), total):
-            yield [factors.count(i) for i in range(d)]
-
-
-def _factors(exponents: Index) -> tuple[Index, Index]:
-    """Return two earlier functions whose product each stands for; the first is linear.
-
-    Of linear functions the first is the number of their column.
-    """
-    known = {tuple(e): j for j, e in enumerate(exponents.tolist())}
-    factors = np.zeros((2, len(exponents)), dtype=np.intp)
-    for j, e in enumerate(exponents.tolist()):
-        i = next((i for i, power in enumerate(e) if power), 0)
-        rest = e.copy()
-        rest[i] -= 1
-        linear = [int(k == i) for k in range(len(e))]
-        if sum(e) > 1:
-            factors[:, j] = known[tuple(linear)], known[tuple(rest)]
-        else:
-            factors[0, j] = i
-    return factors[0], factors[1]
-
-
-def _simplified(
-    exponents: Index, R: Matrix, phi: Matrix, w: Matrix
-) -> tuple[Matrix, Matrix]:
-    """Return a recurrence without sums, and the core that makes up for them, if that is safe.
-
-    Monomials of linear functions that are orthonormal cost one product each. Where they
-    are well conditioned, the core may do the rest.
-    """
-    first, second = _factors(exponents)
-    linear = exponents.sum(axis=1) <= 1
-    monomials = phi.copy()
-    for j in np.flatnonzero(~linear):
-        monomials[j] = phi[first[j]] * monomials[second[j]]
-    core = np.tril((monomials * w) @ phi.T)
-    if np.linalg.cond(core) > _SIMPLE:
-        return R, np.eye(len(R))
-    simple = np.eye(len(R))
-    simple[linear] = R[linear]
-    return simple, core
-
-
-def _arnoldi(exponents: Index, v: Matrix, root: Matrix) -> tuple[Matrix, Index, Matrix]:
-    """Return the recurrence of functions, which of them are orthonormal, and their values.
-
-    A product that depends on earlier functions leaves nothing but rounding: it is not
-    enlarged to norm one, and no later one is made orthogonal to it. Gram and Schmidt, twice.
-    """
-    m, total = len(exponents), exponents.sum(axis=1)
-    first, second = _factors(exponents)
-    phi, R = np.ones((m, v.shape[1])), np.eye(m)
-    kept = np.zeros(1, dtype=np.intp)
-    for start, stop in _chunks(total):
-        own = slice(start, stop)
-        linear = total[start] == 1
-        block = v[first[own]] if linear else phi[first[own]] * phi[second[own]]
-        block = block * root
-        sizes = np.sqrt((block * block).sum(axis=1))
-        before = phi[kept] * root
-        for _ in range(2):
-            part = block @ before.T
-            R[start:stop, kept] += part
-            block -= part @ before
-        new = np.zeros((0, len(root)))
-        for j, (row, size) in enumerate(zip(block, sizes, strict=True), start):
-            for _ in range(2):
-                part = new @ row
-                R[j, kept[len(before) :]] += part
-                row -= part @ new  # noqa: PLW2901
-            left = float(np.linalg.norm(row))
-            usual = max(size, 1.0)  # of factors that are orthonormal
-            independent = left > _DEPENDENT * usual
-            R[j, j] = left if independent else usual
-            phi[j] = row / (R[j, j] * root)
-            if independent:
-                new, kept = np.vstack([new, row / left]), np.append(kept, j)
-    return R, kept, phi
-
-
-def _chunks(total: Index) -> Iterator[tuple[int, int]]:
-    """Yield ranges of functions of one degree, not too many at a time."""
-    for degree in range(1, int(total.max(initial=0)) + 1):
-        a, b = np.searchsorted(total, [degree, degree + 1]).tolist()
-        for start in range(a, b, _CHUNK):
-            yield start, min(start + _CHUNK, b)
-
-
-def _cholesky(exponents: Index, G: Matrix) -> tuple[Index, Matrix]:
-    """Return which functions are independent, and the Cholesky factor of their Gram matrix.
-
-    Multiples of a monomial that was dropped are dropped too.
-    """
-    L, gone = np.zeros_like(G), np.zeros((0, exponents.shape[1]), dtype=np.intp)
-    kept = np.zeros(0, dtype=np.intp)
-    for j, exponent in enumerate(exponents):
-        r = len(kept)
-        row = np.asarray(solve_triangular(L[:r, :r], G[kept, j], lower=True))
-        left = G[j, j] - row @ row
-        multiple = _is_multiple(exponent[None, :], gone)[0]
-        if multiple or left <= max(_INVISIBLE * G[j, j], _DEPENDENT**2):
-            gone = np.vstack([gone, exponent])
-            continue
-        L[r, :r], L[r, r] = row, np.sqrt(left)
-        kept = np.append(kept, j)
-    return kept, L[: len(kept), : len(kept)]
-
-
-def _is_multiple(exponents: Index, of: Index) -> NDArray[np.bool_]:
-    """Tell which monomials are multiples of any of some others."""
-    divides = np.all(of <= exponents[:, None, :], axis=2)
-    found: NDArray[np.bool_] = np.any(divides, axis=1)
-    return found
