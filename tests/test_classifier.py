@@ -16,6 +16,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_digits, load_iris, load_wine, make_moons
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import (
     GridSearchCV,
     StratifiedKFold,
@@ -346,7 +347,7 @@ def test_class_weights_are_weights_are_repeated_rows(flowers):
     y = np.concatenate([np.zeros(60, int), np.ones(40, int), np.full(20, 2)])
     words = np.array(["a", "b", "c"])[y]
     weight = {"a": 120 / 180, "b": 1.0, "c": 2.0}
-    model = JointClassifier(Gaussian(1.0), random_state=0)
+    model = JointClassifier(Gaussian(1.0), regularization=1e-3, random_state=0)
     plain = model.fit(X, words).predict_proba(X)
     rows = np.array(list(weight.values()))[y]
     by_rows = model.fit(X, words, sample_weight=rows).predict_proba(X)
@@ -362,6 +363,23 @@ def test_class_weights_are_weights_are_repeated_rows(flowers):
     repeated = model.fit(X[often], words[often]).predict_proba(X)
     weighted = clone(model).set_params(class_weight=times).fit(X, words)
     assert_allclose(weighted.predict_proba(X), repeated, atol=1e-7)
+
+
+def test_rare_classes_that_count_more_are_not_learned_by_heart():
+    """A row of a weighted class is left out as a whole when ridges are judged."""
+
+    def sample(n):
+        y = (rng.random(n) < 0.05).astype(int)
+        return rng.normal(size=(n, 3)) + y[:, None], y
+
+    found = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        (X, y), (T, t) = sample(400), sample(5000)
+        model = JointClassifier(class_weight="balanced", random_state=0).fit(X, y)
+        found.append(roc_auc_score(t, model.predict_proba(T)[:, 1]))
+        assert model.regularization_ > 0.1 / 400
+    assert np.median(found) > 0.85
 
 
 def test_rows_of_weight_zero_do_not_count(flowers):

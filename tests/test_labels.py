@@ -163,3 +163,9 @@ def test_weights_that_are_none_are_refused(weight, message):
     labels = learn_labels(["a", "b"], n=2, where="fit")
     with pytest.raises(ValueError, match=message):
         class_weights(labels, weight, None, "fit")
+
+
+def test_weights_apart_by_more_than_numbers_can_tell():
+    labels = learn_labels([0, 1], n=2, where="fit")
+    with pytest.raises(ValueError, match="no row weighs 10"):
+        class_weights(labels, {0: 1e200, 1: 1e-200}, None, "fit")

@@ -160,6 +160,14 @@ class TestOrthonormal:
         assert found.dropped == (0, 0)
         assert_allclose(gram(found.x, X), np.eye(35), atol=1e-8)
 
+    @pytest.mark.parametrize("apart", [2e-10, 7e-10, 1e-9, 2e-9])
+    def test_columns_at_the_border_of_collinear(self, apart):
+        """A multiple of a function that was dropped is dropped too, whatever its size."""
+        X = np.random.default_rng(0).normal(size=(20_000, 3))
+        X[:, 1] = X[:, 0] + apart * X[:, 1]
+        found = polynomials(4, X)
+        assert_allclose(gram(found.x, X), np.eye(found.x.rank), atol=1e-8)
+
     @pytest.mark.parametrize("n", [1000, 50_000])
     @pytest.mark.parametrize("size", [1e2, 1e4, 1e6])
     def test_one_row_far_out(self, n, size):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from jointdist._array import Array, array_namespace, device, like, symmetric
 from jointdist.errors import Words, require
-from jointdist.executor import Executor, executor_for
+from jointdist.executor import Executor, executor_for, one_blas_thread
 from jointdist.features import Features
 from jointdist.lowrank import LowRank
 from jointdist.reduction import Reduction
@@ -171,7 +171,8 @@ def _basis(low: LowRank, weight: float, s: Array, G: Array, *, centred: bool) ->
     mean = s / weight if centred else xp.zeros_like(s)
     if centred:
         G = G - s[:, None] * mean[None, :]
-    eigenvalues, V = xp.linalg.eigh(symmetric(G))
+    with one_blas_thread:  # the matrix is small
+        eigenvalues, V = xp.linalg.eigh(symmetric(G))
     eigenvalues, V = xp.flip(eigenvalues), xp.flip(V, axis=1)
     return Basis(
         low.map,

@@ -140,7 +140,7 @@ class JointClassifier(ClassifierMixin, BaseEstimator):
         """
         labels = learn_labels(y, n=_num_samples(X), where=_NAME)
         joint = self._unfitted()
-        joint.fit(X, *self._coded(X, labels, sample_weight))
+        joint.fit(X, *self._coded(X, labels, sample_weight, joint))
         self.joint_, self.classes_ = joint, labels.classes
         return self
 
@@ -175,7 +175,7 @@ class JointClassifier(ClassifierMixin, BaseEstimator):
             rule = f"the labels of the first rows, {seen}"
             require(told == seen, where, "classes", rule, told)
         joint = self._unfitted() if first else self.joint_
-        joint.partial_fit(X, *self._coded(X, labels, sample_weight))
+        joint.partial_fit(X, *self._coded(X, labels, sample_weight, joint))
         self.joint_, self.classes_ = joint, labels.classes
         return self
 
@@ -273,18 +273,32 @@ class JointClassifier(ClassifierMixin, BaseEstimator):
         return LabelDistribution(kernel_y=Delta(), **arguments)
 
     def _coded(
-        self, X: object, labels: Labels, sample_weight: object
+        self,
+        X: object,
+        labels: Labels,
+        sample_weight: object,
+        joint: "LabelDistribution",
     ) -> tuple[Coded, Vector | None]:
-        """Return labels as rows where X is, and the weights of rows and classes together."""
+        """Return labels as rows where X is, and the weights of rows and classes together.
+
+        The joint law is told what a single row of each class counts for.
+        """
         column = labels.codes[:, None].astype(np.float64)
         rows = as_rows(like(column, X) if is_array(X) else column, where=_NAME, name="y")
-        weights = as_weights(sample_weight, rows)
-        weights = class_weights(labels, self.class_weight, weights, _NAME)
+        own = as_weights(sample_weight, rows)
+        weights = class_weights(labels, self.class_weight, own, _NAME)
+        if self.class_weight is not None and weights is not None:
+            single = np.ones(rows.n) if own is None else own
+            shares = np.divide(weights, single, out=np.zeros(rows.n), where=single > 0)
+            joint.units = np.zeros(len(labels.classes))
+            np.maximum.at(joint.units, labels.codes, shares)
         return Coded(Coding((tuple(labels.classes.tolist()),)), rows), weights
 
 
 class LabelDistribution(JointDistribution):
     """The joint law of X and labels, with a ridge that is good for probabilities."""
+
+    units: Vector | None = None  # what a single row of each class counts for
 
     def chances(self, method: str, X: object) -> Vector:
         """Return the probabilities of all labels for rows of X, perhaps signed.
@@ -318,6 +332,8 @@ class LabelDistribution(JointDistribution):
         sums, weights = problem.moments, problem.sample.weights
         n = sums.weight
         if weights is not None:  # they may have a sum of one
-            n = max(n, n * n / float(weights @ weights))
+            share = weights / weights.max()
+            n = max(n, float(share.sum() ** 2 / (share @ share)))
         ridges = _RIDGES * (sums.trace_x / sums.weight) / n
-        return float(ridges[leave_one_out_scores(problem, ridges).argmin()])
+        scores = leave_one_out_scores(problem, ridges, self.units)
+        return float(ridges[scores.argmin()])

@@ -62,9 +62,6 @@ class Executor:
             stop = min(start + self.block_rows, n)
             return task(start, *(table.read(start, stop) for table in tables))
 
-        if n <= self.block_rows:
-            yield work(0)
-            return
         yield from self.each(work, range(0, n, self.block_rows))
 
     def each(self, work: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:

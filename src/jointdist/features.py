@@ -15,6 +15,7 @@ import numpy as np
 from scipy.linalg.lapack import dtrtri
 
 from jointdist._array import Array, array_namespace, device, like, to_numpy
+from jointdist.executor import one_blas_thread
 from jointdist.kernels import Kernel
 
 __all__ = [
@@ -172,7 +173,8 @@ class FeatureMap:
         if self.rank == 0:
             return 1.0
         C = to_numpy(self.core)
-        smallest = np.linalg.svd(C, compute_uv=False)[-1]
+        with one_blas_thread:
+            smallest = np.linalg.svd(C, compute_uv=False)[-1]
         return float((C * C).sum(axis=1).max() / smallest**2)
 
     def prefix(self, rank: int) -> "FeatureMap":

@@ -80,7 +80,7 @@ class KernelLogisticRegression(ClassifierMixin, BaseEstimator):
         How pivots are chosen; see :func:`~jointdist.pivoted_cholesky`.
     precision : {"float64", "float32"}, default="float64"
         The precision of second derivatives, the most costly part. The optimum is the same.
-    max_iter : int, default=100
+    max_iter : int, default=500
         The most steps of Newton's method.
     random_state : int, Generator, RandomState, optional
         The seed of pivots and of choices of rows.
@@ -137,7 +137,7 @@ class KernelLogisticRegression(ClassifierMixin, BaseEstimator):
         max_rank: int | None = None,
         pivoting: Pivoting = "auto",
         precision: Precision = "float64",
-        max_iter: int = 100,
+        max_iter: int = 500,
         random_state: Seed = None,
         executor: Executor | None = None,
     ) -> None:
@@ -332,9 +332,12 @@ class KernelLogisticRegression(ClassifierMixin, BaseEstimator):
         self.solution_, self.n_iter_ = found, found.iterations
         self.coefficients_, self.intercept_ = found.value, found.intercept
         if not found.status.ok:
+            remedy = "Raise `max_iter` or `regularization`."
+            if found.iterations < self.max_iter:
+                remedy = "Rounding is in the way: raise `regularization`, or scale columns."
             msg = (
-                f"{_NAME}: Newton's method stopped before the optimum, after "
-                f"{found.iterations} steps. Raise `max_iter` or `regularization`. {found!r}"
+                f"{_NAME}: Newton's method stopped before the optimum is certain, after "
+                f"{found.iterations} steps. {remedy} {found!r}"
             )
             warnings.warn(msg, ToleranceWarning, stacklevel=3)
         return self

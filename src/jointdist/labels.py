@@ -109,6 +109,9 @@ def class_weights(
     weighted: NDArray[np.float64] = weights[labels.codes] * rows
     rule = "positive for a label of the sample"
     require(weighted.any(), where, "class_weight", rule, class_weight)
+    least = float(weighted[weighted > 0].min())
+    rule = "such that no row weighs 10**100 times as much as another"
+    require(weighted.max() < 1e100 * least, where, "class_weight", rule, class_weight)
     return weighted
 
 

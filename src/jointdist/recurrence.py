@@ -65,7 +65,8 @@ def arnoldi(exponents: Index, v: Matrix, root: Matrix) -> tuple[Matrix, Index, M
     """Return the recurrence of functions, which of them are orthonormal, and their values.
 
     A product that depends on earlier functions leaves nothing but rounding: it is not
-    enlarged to norm one, and no later one is made orthogonal to it. Gram and Schmidt, twice.
+    enlarged to norm one, and no later one is made orthogonal to it; nor to any multiple of
+    it. Gram and Schmidt, twice.
     """
     m, total = len(exponents), exponents.sum(axis=1)
     first, second = factors_of(exponents)
@@ -75,6 +76,8 @@ def arnoldi(exponents: Index, v: Matrix, root: Matrix) -> tuple[Matrix, Index, M
         own = slice(start, stop)
         linear = total[start] == 1
         block = v[first[own]] if linear else phi[first[own]] * phi[second[own]]
+        gone = np.setdiff1d(np.arange(start), kept)
+        multiple = is_multiple(exponents[own], exponents[gone])
         block = block * root
         sizes = np.sqrt((block * block).sum(axis=1))
         before = phi[kept] * root
@@ -90,7 +93,7 @@ def arnoldi(exponents: Index, v: Matrix, root: Matrix) -> tuple[Matrix, Index, M
                 row -= part @ new  # noqa: PLW2901
             left = float(np.linalg.norm(row))
             usual = max(size, 1.0)  # of factors that are orthonormal
-            independent = left > _DEPENDENT * usual
+            independent = left > _DEPENDENT * usual and not multiple[j - start]
             R[j, j] = left if independent else usual
             phi[j] = row / (R[j, j] * root)
             if independent:
