@@ -351,21 +351,24 @@ def _extremes(
     At most one of either in each block of rows, and not too many.
     """
 
-    def block(start: int, *tables: Array) -> tuple[Matrix, Index]:
-        values = np.concatenate([to_numpy(z) for z in tables], axis=1)
-        rows = start + np.arange(len(values))
-        if weights is not None:
-            counted = weights[rows] > 0
-            values, rows = values[counted], rows[counted]
-        if not len(rows):
-            return values, rows
-        some = np.unique([values.argmin(axis=0), values.argmax(axis=0)])
-        return values[some], rows[some]
+    def block(start: int, *tables: Array) -> Matrix:
+        ends = []
+        for z in tables:
+            xp = array_namespace(z)
+            low, high = xp.argmin(z, axis=0), xp.argmax(z, axis=0)
+            ends.append(
+                [*map(to_numpy, (-xp.min(z, axis=0), low, xp.max(z, axis=0), high))]
+            )
+        found = np.hstack(ends)  # how extreme, and at which row, downwards and upwards
+        found[1::2] += start
+        return found
 
-    found = list(executor.map(block, x, y))
-    values, rows = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    order = np.argsort(values, axis=0)
-    return np.unique(rows[np.concatenate([order[:_EXTREME], order[-_EXTREME:]])])
+    found = np.stack(list(executor.map(block, x, y)))
+    size = np.concatenate([found[:, 0], found[:, 2]], axis=1)
+    rows = np.concatenate([found[:, 1], found[:, 3]], axis=1).astype(np.intp)
+    most = np.argsort(-size, axis=0)[:_EXTREME]
+    chosen = np.unique(np.take_along_axis(rows, most, axis=0))
+    return chosen if weights is None else chosen[weights[chosen] > 0]
 
 
 def structure(
