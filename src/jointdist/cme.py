@@ -1,6 +1,5 @@
 """Conditional mean embedding: CME, low-rank or in full (paper, appendix)."""
 
-import warnings
 from dataclasses import replace
 from typing import Self
 
@@ -12,7 +11,7 @@ from jointdist._array import Array, like, to_numpy
 from jointdist.atoms import Atoms, FewAtoms, Vector, host_features
 from jointdist.basis import Basis, double_orthogonal
 from jointdist.energy import energy_scores, units_of
-from jointdist.errors import InfeasibleError, ToleranceWarning, Words, require, require_kind
+from jointdist.errors import InfeasibleError, Words, require, require_kind
 from jointdist.estimator import KernelEstimator
 from jointdist.executor import Executor, executor_for
 from jointdist.features import FeatureMap, kernel_matrix
@@ -224,10 +223,7 @@ class ConditionalMeanEmbedding(KernelEstimator):
             positivity=self.positivity,
             features=None if rows is None else host_features(self.basis_x_, rows),
         )
-        self.solution_, self.coefficients_ = found, found.value
-        if not found.status.ok:
-            msg = f"{self._name}: {found.status.value} {found!r}"
-            warnings.warn(msg, ToleranceWarning, stacklevel=5)
+        self._keep(found)
         weights = to_numpy(self.basis_y_.expansion) @ found.value
         pivots = self._reduction.y.map.landmarks
         return self._put(sample, pivots, weights)
@@ -248,8 +244,7 @@ class ConditionalMeanEmbedding(KernelEstimator):
         self.grid_rows_ = np.empty(0, dtype=np.intp)
         z = sample.y.read(0, sample.n)
         K_y = to_numpy(kernel_matrix(self.kernel_y_, z, z))
-        self.solution_ = Solution(F, -float(w @ np.einsum("ij,ji->i", K_y @ F, K)) / n)
-        self.coefficients_ = F
+        self._keep(Solution(F, -float(w @ np.einsum("ij,ji->i", K_y @ F, K)) / n))
         return self._put(sample, z, F @ C)
 
     def _put(self, sample: Sample, points: Array, weights: Vector) -> Self:

@@ -63,6 +63,7 @@ class LawEstimator(RegressorMixin, BaseEstimator, ABC):
     regularization_: float
     moments_: Moments
     solution_: Solution
+    coefficients_: Vector
     random_state: Seed
     executor: Executor | None
 
@@ -231,6 +232,13 @@ class LawEstimator(RegressorMixin, BaseEstimator, ABC):
             sums = self._moments(sample)  # what was taken out has left its rounding behind
         return self._relearn(sums, sample)
 
+    def _keep(self, found: Solution) -> None:
+        """Keep a solution, and warn if it is not one to tolerance."""
+        self.solution_, self.coefficients_ = found, found.value
+        if not found.status.ok:
+            msg = f"{self._name}: {found.status.value} {found!r}"
+            warnings.warn(msg, ToleranceWarning, stacklevel=6)
+
     def _moments(self, rows: Sample) -> Moments:
         weights, executor = rows.weights, self.executor
         return moments(
@@ -257,7 +265,6 @@ class LawEstimator(RegressorMixin, BaseEstimator, ABC):
 class JointEstimator(LawEstimator):
     """An estimator of the joint law of X and Y, which also knows that of X given Y."""
 
-    coefficients_: Vector
     _joint: Joint
 
     def given(self, x: object = None, *, y: object = None) -> Conditional:

@@ -262,13 +262,10 @@ class PolynomialJointDistribution(JointEstimator):
         self.grid_rows_ = sample.choose(most, self._seed)
         ridge, grid = self.regularization_, self.grid_rows_
         if self.positivity == "sos":
-            self.solution_, self._factors = solve_squares(problem, ridge)
+            solution, self._factors = solve_squares(problem, ridge)
+            self._keep(solution)
         else:
-            self.solution_ = solve(problem, ridge, self.positivity, grid=grid)
-        self.coefficients_ = self.solution_.value
-        if not self.solution_.status.ok:
-            msg = f"{self._name}: {self.solution_.status.value} {self.solution_!r}"
-            warnings.warn(msg, ToleranceWarning, stacklevel=5)
+            self._keep(solve(problem, ridge, self.positivity, grid=grid))
         self._joint = Joint(problem, *self._codings, self.coefficients_)
         return self
 

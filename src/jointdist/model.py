@@ -1,10 +1,9 @@
 """The estimator: adaptive joint distribution learning (paper, sections 2 to 4)."""
 
-import warnings
 from typing import Self
 
 from jointdist.basis import double_orthogonal
-from jointdist.errors import ToleranceWarning, require_kind
+from jointdist.errors import require_kind
 from jointdist.estimator import JointEstimator, KernelEstimator
 from jointdist.executor import Executor, executor_for
 from jointdist.fitting import (
@@ -153,12 +152,9 @@ class JointDistribution(KernelEstimator, JointEstimator):
         self.regularization_ = self._ridge(problem) if auto else float(self.regularization)
         most = self.grid_rows if self.positivity == "grid" else 0
         self.grid_rows_ = sample.choose(most, self._seed)
-        found = solve(problem, self.regularization_, self.positivity, grid=self.grid_rows_)
-        self.solution_, self.coefficients_ = found, found.value
-        if not found.status.ok:
-            msg = f"{self._name}: {found.status.value} {found!r}"
-            warnings.warn(msg, ToleranceWarning, stacklevel=5)
-        self._joint = Joint(problem, *self._codings, found.value)
+        ridge, grid = self.regularization_, self.grid_rows_
+        self._keep(solve(problem, ridge, self.positivity, grid=grid))
+        self._joint = Joint(problem, *self._codings, self.coefficients_)
         return self
 
     def _ridge(self, problem: Problem) -> float:
