@@ -270,8 +270,8 @@ class ConditionalMeanEmbedding(KernelEstimator):
             msg = f"{self._name}: {self.solution_.status.value}"
             raise InfeasibleError(msg)
         H = len(self._weights) * self._weights.T
-        executor = self._support.atoms.executor
-        queries = Queries(x, self.basis_x_, H, executor, offset=-1.0)
+        executor, coding = self._support.atoms.executor, self._codings[0]
+        queries = Queries(x, self.basis_x_, H, executor, coding, offset=-1.0)
         return Laws(self._support, queries, divided=False)
 
     def _scores(self, x: Rows, y: Vector) -> tuple[Vector, Vector]:

@@ -53,6 +53,13 @@ class Coding:
         """Return the name of a column for messages."""
         return str(column) if self.names is None else repr(self.names[column])
 
+    def titles(self, side: str) -> tuple[str, ...]:
+        """Return the names of the columns for pictures, or made from that of the side."""
+        if self.names is not None:
+            return self.names
+        many = tuple(f"{side}[{i}]" for i in range(self.width))
+        return (side,) if self.width == 1 else many
+
     def encode(self, data: object, *, where: str, name: str, vector: bool = False) -> Rows:
         """Return a table of the same columns as rows of numbers.
 

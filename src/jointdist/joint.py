@@ -56,13 +56,13 @@ class Joint:
 
     def of_y(self, x: Rows) -> Laws:
         """Return the laws of Y for rows of X, Eq. `QXYYXcond`."""
-        problem = self.problem
-        return Laws(self.support_y, Queries(x, problem.x, self.H.T, problem.executor))
+        executor, coding = self.problem.executor, self.coding_x
+        return Laws(self.support_y, Queries(x, self.problem.x, self.H.T, executor, coding))
 
     def of_x(self, y: Rows) -> Laws:
         """Return the laws of X for rows of Y, Eq. `QXYYXcond`."""
-        problem = self.problem
-        return Laws(self.support_x, Queries(y, problem.y, self.H, problem.executor))
+        executor, coding = self.problem.executor, self.coding_y
+        return Laws(self.support_x, Queries(y, self.problem.y, self.H, executor, coding))
 
     def marginal_y(self) -> Laws:
         r"""Return the law of Y, Eq. `QXYeq`: that at the mean of :math:`\Psi_X`."""

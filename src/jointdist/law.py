@@ -15,10 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from jointdist import scan
 from jointdist.atoms import Vector
+from jointdist.coding import Coding
+from jointdist.drawing import axes, bars, curves
 from jointdist.errors import SignedLawWarning, Words, is_number, is_whole, require
 from jointdist.frames import to_frame
 from jointdist.laws import Laws, blank
-from jointdist.plots import axes, bars, curves
 from jointdist.questions import (
     Points,
     levels_of,
@@ -94,6 +95,11 @@ class Conditional:
             first = ", ".join(f"{mean:.4g}" for mean in self[:4].mean())
             told += f"; means {first}{', ...' * (len(self) > 4)}"
         return told + ")"
+
+    @property
+    def coding(self) -> Coding:
+        """What the columns of the laws are: their names, and the words in them."""
+        return self._atoms.coding
 
     @property
     def is_discrete(self) -> bool:
@@ -339,18 +345,21 @@ class Conditional:
         require(one, where, "the law", "of one column", got)
         drawn = self._atoms.few or not self._atoms.discrete
         require(drawn, where, "the law", "of numbers or few words", Words("many words"))
-        ax = axes(ax)
+        ax = axes(where, ax)
+        title, labels = self._laws.queries.labels()
         if self._atoms.few:
             known = self._atoms.distinct
             chances = self._laws.expected(known.sums.T)
-            bars(ax, self._atoms.decoded(known.points), chances)
+            bars(ax, self._atoms.decoded(known.points), chances, labels)
         else:
             low, high = np.quantile(self.atoms(), [0.002, 0.998])
             margin = 0.05 * (high - low)
             y = np.linspace(low - margin, high + margin, 400)
-            curves(ax, y, self.pdf(y, grid=True))
-        if self._atoms.coding.names:
-            ax.set_xlabel(self._atoms.coding.names[0])
+            curves(ax, y, self.pdf(y, grid=True), labels)
+        if self.coding.names:
+            ax.set_xlabel(self.coding.names[0])
+        if len(self) > 1:
+            ax.legend(title=title)
         return ax
 
     def to_frame(self, levels: ArrayLike = (0.05, 0.5, 0.95)) -> Any:

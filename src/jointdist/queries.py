@@ -15,12 +15,14 @@ import numpy as np
 from jointdist._array import Array, to_numpy
 from jointdist.atoms import Vector, host_features
 from jointdist.basis import Basis
+from jointdist.coding import Coding
 from jointdist.executor import Executor
 from jointdist.rows import Rows
 
 __all__ = ["Fixed", "Queries"]
 
 _KEPT = 1 << 25  # numbers that are kept in memory, a quarter of a gigabyte
+_TOLD = 2  # columns that tell conditions apart, at most
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +50,10 @@ class Fixed:
         """Return zeros: there is no condition that could be far from the sample."""
         return np.zeros(self.n)
 
+    def labels(self) -> tuple[str, list[str]]:
+        """Return no name of conditions, and the number of each law."""
+        return "", _numbered(self.n)
+
     def take(self, rows: Any) -> "Fixed":
         """Return the chosen laws."""
         return Fixed(self.t[rows])
@@ -67,6 +73,8 @@ class Queries:
         The coefficients of the model, towards the side of the laws.
     executor : Executor
         How row blocks are worked on.
+    coding : Coding
+        How words of the conditions became numbers.
     offset : float, default=0.0
         What is added to all coefficients.
     """
@@ -75,6 +83,7 @@ class Queries:
     basis: Basis
     H: Vector
     executor: Executor
+    coding: Coding
     offset: float = 0.0
 
     @property
@@ -104,6 +113,17 @@ class Queries:
 
         return np.concatenate(list(self.executor.map(block, self.rows)))
 
+    def labels(self) -> tuple[str, list[str]]:
+        """Return what tells few conditions apart: names of columns, and their values."""
+        z = to_numpy(self.rows.read(0, self.n))
+        differ = np.flatnonzero((z != z[0]).any(axis=0))
+        if not 0 < len(differ) <= _TOLD:
+            return "", _numbered(self.n)
+        titles = self.coding.titles(self.rows.name)
+        known = self.coding.decode(z)[:, differ]
+        labels = [", ".join(map(_short, values)) for values in known]
+        return ", ".join(titles[i] for i in differ), labels
+
     def parts(self) -> Iterator[Vector]:
         """Yield the coefficients of all laws, as many at a time as may be kept."""
         step = max(_KEPT // max(self.H.shape[1], 1), 1)
@@ -119,3 +139,11 @@ class Queries:
         if "t" in vars(self):
             vars(chosen)["t"] = self.t[rows]
         return chosen
+
+
+def _numbered(laws: int) -> list[str]:
+    return [f"law {i}" for i in range(laws)]
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
