@@ -21,6 +21,7 @@ from jointdist.labels import Labels, class_weights, learn_labels
 from jointdist.law import Conditional
 from jointdist.leave_one_out import leave_one_out_scores
 from jointdist.model import JointDistribution
+from jointdist.parameters import NestedParameters
 from jointdist.programs import Solution
 from jointdist.rows import as_rows, as_weights
 from jointdist.search import Pivoting, Seed
@@ -32,7 +33,7 @@ _NAME = "JointClassifier"
 _RIDGES = 10.0 ** np.arange(2, -3.1, -0.5)  # times k(x, x) over the number of rows
 
 
-class JointClassifier(ClassifierMixin, BaseEstimator):
+class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
     r"""Class probabilities from the joint law of X and the labels.
 
     A :class:`~jointdist.JointDistribution` of X and the labels, with the kernel

@@ -21,6 +21,7 @@ from jointdist.kernels import Kernel
 from jointdist.law import Conditional
 from jointdist.laws import Laws
 from jointdist.moments import Moments, moments
+from jointdist.parameters import NestedParameters
 from jointdist.programs import Solution
 from jointdist.reduction import Reduction, reduce_sample
 from jointdist.rows import Rows, as_weights
@@ -56,7 +57,7 @@ def require_columns(model: BaseEstimator, X: Any) -> None:
         validate_data(model, X, reset=False, skip_check_array=True)
 
 
-class LawEstimator(RegressorMixin, BaseEstimator, ABC):
+class LawEstimator(RegressorMixin, NestedParameters, BaseEstimator, ABC):
     """An estimator of the conditional laws of Y given X."""
 
     n_features_in_: int

@@ -5,8 +5,15 @@ to inherit from. The kernels of this module are frozen, and combine with ``+``, 
 and ``on``, so that numeric and categorical columns mix in one kernel:
 
 >>> from jointdist.kernels import Delta, Gaussian
->>> Gaussian(2.0).on(0, 1) * Delta().on(2)
+>>> kernel = Gaussian(2.0).on(0, 1) * Delta().on(2)
+>>> kernel
 Product(Gaussian(scale=2.0).on(0, 1), Delta(similarity=0.0).on(2))
+
+Their parameters have names, so that a search can reach them. The kernels of a sum or
+product are named by position, from zero; ``a * b * c`` is ``Product(Product(a, b), c)``.
+
+>>> kernel.with_params(**{"0__kernel__scale": 3.0})
+Product(Gaussian(scale=3.0).on(0, 1), Delta(similarity=0.0).on(2))
 """
 
 import math
@@ -14,13 +21,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
 from operator import add, mul
-from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 
 from jointdist._array import Array, array_namespace, device, exp
 from jointdist.distances import require_tables, squared_distances, sum_over_columns
 from jointdist.errors import Words, is_number, is_whole, require
+from jointdist.parameters import Parametric
 
 __all__ = [
     "Columns",
@@ -42,7 +50,9 @@ class Kernel(Protocol):
     """What the library asks of a kernel :math:`k`.
 
     Both methods get two-dimensional float64 arrays, blocks of rows, perhaps from several
-    threads at once. What they return is not modified.
+    threads at once. What they return is not modified. Searches reach the parameters of
+    kernels that have ``get_params`` and ``set_params``, as scikit-learn's estimators do;
+    these are called on copies.
 
     Examples
     --------
@@ -67,7 +77,7 @@ class Kernel(Protocol):
         ...
 
 
-class _Combines:
+class _Combines(Parametric):
     """Kernels of this module combine by ``+``, ``*`` and ``on``."""
 
     __slots__ = ()
@@ -284,6 +294,12 @@ class _Combination(_Combines):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self.kernels))})"
+
+    def _parts(self) -> dict[str, Any]:
+        return {str(i): kernel for i, kernel in enumerate(self.kernels)}
+
+    def _rebuilt(self, parts: dict[str, Any]) -> Self:
+        return type(self)(*parts.values())
 
     def __call__(self, X: Array, Z: Array) -> Array:
         """Return the kernel matrix."""

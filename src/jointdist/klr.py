@@ -22,6 +22,7 @@ from jointdist.kernels import Kernel
 from jointdist.labels import class_weights, learn_labels
 from jointdist.lowrank import pivoted_cholesky
 from jointdist.moments import Precision
+from jointdist.parameters import NestedParameters
 from jointdist.programs.blocks import Blocks
 from jointdist.programs.logistic import LogisticSolution, logistic
 from jointdist.rows import as_weights
@@ -46,7 +47,7 @@ class _Learned(NamedTuple):
     weights: Vector | None
 
 
-class KernelLogisticRegression(ClassifierMixin, BaseEstimator):
+class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator):
     r"""Probabilities of classes, by logistic regression in the space of a kernel.
 
     In the low-rank basis :math:`\Psi` of the kernel, orthonormal in its space, the scores
