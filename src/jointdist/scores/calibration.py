@@ -1,0 +1,183 @@
+"""Calibration: whether what laws say comes true as often as they say."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jointdist.atoms import Vector
+from jointdist.law import Conditional
+from jointdist.rows import as_weights
+from jointdist.scores.outcomes import column_of, or_nan, require_column
+from jointdist.search import Seed, generator
+
+__all__ = ["Reliability", "coverage", "pit", "reliability_curve", "width"]
+
+
+class Reliability(NamedTuple):
+    """How often outcomes were at most the quantiles.
+
+    Attributes
+    ----------
+    levels : array of shape (l,)
+        The levels of the quantiles: how often they should be.
+    observed : array of shape (l,)
+        How often they were.
+    """
+
+    levels: Vector
+    observed: Vector
+
+
+def pit(law: Conditional, y: object, *, random_state: Seed = None) -> Vector:
+    """Return the cdfs at the outcomes, the probability integral transform.
+
+    If the laws are right and continuous, these are uniform from zero to one. Where an
+    outcome has a probability of its own the cdf jumps there: the middle of the jump is
+    returned or, with a seed, a random point of it, which is uniform for discrete laws too.
+    Signed laws may give values outside of zero to one, which are not clipped.
+
+    Parameters
+    ----------
+    law : Conditional
+        Laws of one column of numbers.
+    y : array, Series or sequence of shape (q,)
+        What came of them.
+    random_state : int, Generator, RandomState, optional
+        The seed of the random points; without one, none are drawn.
+
+    Returns
+    -------
+    array of shape (q,)
+        The values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import jointdist as jd
+    >>> from jointdist import scores
+    >>> y = np.arange(5.0)
+    >>> law = jd.JointDistribution().fit(y[:, None], y).marginal("y")
+    >>> scores.pit(law, [2.0]).round(6)
+    array([0.5])
+    """
+    told = column_of("pit", law, y)
+    laws, points = told.laws.normalised, told.points
+    upto = laws.cdf(points, paired=True)
+    below = laws.cdf(np.nextafter(points, -np.inf), paired=True)
+    share: Vector | float = 0.5
+    if random_state is not None:
+        share = generator("pit", random_state).random(len(law))
+    return below + share * (upto - below)
+
+
+def coverage(law: Conditional, y: object, level: float = 0.9) -> Vector:
+    """Return which outcomes are in the central intervals: one if so, else zero.
+
+    The mean should be the level; discrete laws may have more.
+
+    Parameters
+    ----------
+    law : Conditional
+        Laws of one column of numbers.
+    y : array, Series or sequence of shape (q,)
+        What came of them.
+    level : float, default=0.9
+        The probability inside; half of the rest is on either side.
+
+    Returns
+    -------
+    array of shape (q,)
+        Ones and zeros.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import jointdist as jd
+    >>> from jointdist import scores
+    >>> y = np.arange(5.0)
+    >>> law = jd.JointDistribution().fit(y[:, None], y).marginal("y")
+    >>> scores.coverage(law[[0, 0]], [2.0, 5.0], 0.5)
+    array([1., 0.])
+    """
+    y = column_of("coverage", law, y).column
+    low, high = law.interval(level).T
+    return or_nan((low <= y) & (y <= high), low)
+
+
+def width(law: Conditional, level: float = 0.9) -> Vector:
+    """Return the widths of central intervals; lower is better among those that cover.
+
+    Parameters
+    ----------
+    law : Conditional
+        Laws of one column of numbers.
+    level : float, default=0.9
+        The probability inside; half of the rest is on either side.
+
+    Returns
+    -------
+    array of shape (q,)
+        The widths.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import jointdist as jd
+    >>> from jointdist import scores
+    >>> y = np.arange(5.0)
+    >>> law = jd.JointDistribution().fit(y[:, None], y).marginal("y")
+    >>> scores.width(law, 0.5)
+    array([2.])
+    """
+    require_column("width", law)
+    low, high = law.interval(level).T
+    wide: Vector = high - low
+    return wide
+
+
+def reliability_curve(
+    law: Conditional,
+    y: object,
+    levels: ArrayLike | None = None,
+    *,
+    sample_weight: object = None,
+) -> Reliability:
+    """Return how often outcomes were at most the quantiles, beside how often they should be.
+
+    If the laws are right and continuous, ``observed`` is near ``levels``. It is above for
+    discrete laws, whose quantiles have at least the probability of their level; for these
+    :func:`pit` with a seed is sharper.
+
+    Parameters
+    ----------
+    law : Conditional
+        Laws of one column of numbers.
+    y : array, Series or sequence of shape (q,)
+        What came of them.
+    levels : float or array of shape (l,), optional
+        The levels of the quantiles; by default 0.05, 0.1, ..., 0.95.
+    sample_weight : array of shape (q,), optional
+        The weights of the outcomes.
+
+    Returns
+    -------
+    Reliability
+        The levels, and what was observed: NaN if one of the laws does not exist.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import jointdist as jd
+    >>> from jointdist import scores
+    >>> y = np.arange(5.0)
+    >>> law = jd.JointDistribution().fit(y[:, None], y).marginal("y")
+    >>> scores.reliability_curve(law[[0] * 4], [0.5, 1.5, 2.5, 4.5], [0.3, 0.9])
+    Reliability(levels=array([0.3, 0.9]), observed=array([0.25, 0.75]))
+    """
+    told = column_of("reliability_curve", law, y)
+    weights = as_weights(sample_weight, told.rows)
+    levels = np.linspace(0.05, 0.95, 19) if levels is None else np.atleast_1d(levels)
+    quantiles = law.quantile(levels)
+    upto = or_nan(told.points <= quantiles, quantiles)
+    return Reliability(levels, np.average(upto, axis=0, weights=weights))

@@ -1,0 +1,131 @@
+"""Laws and what came of them, checked."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from jointdist._array import to_numpy
+from jointdist.atoms import Vector
+from jointdist.errors import Words, require
+from jointdist.law import Conditional
+from jointdist.laws import Laws
+from jointdist.questions import numbers_of
+from jointdist.rows import Rows
+
+__all__ = ["Outcomes", "column_of", "laws_of", "or_nan", "outcomes_of", "require_column"]
+
+
+class Outcomes(NamedTuple):
+    """Laws, and an outcome for each.
+
+    Attributes
+    ----------
+    laws : Laws
+        The laws.
+    rows : Rows
+        The outcomes, coded.
+    """
+
+    laws: Laws
+    rows: Rows
+
+    @property
+    def points(self) -> Vector:
+        """The outcomes as numbers, ``(q, d)``."""
+        points: Vector = to_numpy(self.rows.read(0, self.rows.n))
+        return points
+
+    @property
+    def column(self) -> Vector:
+        """The first column of the outcomes, ``(q,)``."""
+        return self.points[:, 0]
+
+    def happened(self, event: Callable[[Any], ArrayLike]) -> Vector:
+        """Return one where an event came true, else zero."""
+        known = self.laws.atoms.decoded(self.points)
+        return numbers_of("prob", "event", event, known, bool)
+
+
+def laws_of(where: str, law: Conditional) -> Laws:
+    """Return what a conditional law stands on.
+
+    Parameters
+    ----------
+    where : str
+        The function, for messages.
+    law : Conditional
+        The laws.
+    """
+    rule, got = "a Conditional, as `given` returns it", Words(type(law).__name__)
+    require(isinstance(law, Conditional), where, "law", rule, got)
+    return law._laws  # noqa: SLF001
+
+
+def require_column(where: str, law: Conditional) -> Laws:
+    """Return the laws, which must be of one column of numbers.
+
+    Parameters
+    ----------
+    where : str
+        The function, for messages.
+    law : Conditional
+        The laws.
+    """
+    laws = laws_of(where, law)
+    coding = laws.atoms.coding
+    got = Words(f"{coding.width} columns" if coding.width > 1 else "words")
+    ok = coding.width == 1 and coding.numeric
+    require(ok, where, "law", "of one column of numbers", got)
+    return laws
+
+
+def outcomes_of(where: str, law: Conditional, y: object, name: str = "y") -> Outcomes:
+    """Return laws with an outcome for each.
+
+    Parameters
+    ----------
+    where : str
+        The function, for messages.
+    law : Conditional
+        The laws.
+    y : array, DataFrame or sequence of shape (q,) or (q, d)
+        The outcomes.
+    name : str, default="y"
+        Their name, for messages.
+    """
+    laws = laws_of(where, law)
+    rows = laws.atoms.coding.encode(y, where=where, name=name, vector=True)
+    rule = f"one outcome for each of the {len(law)} laws"
+    require(rows.n == len(law), where, name, rule, Words(f"{rows.n} outcomes"))
+    return Outcomes(laws, rows)
+
+
+def column_of(where: str, law: Conditional, y: object) -> Outcomes:
+    """Return laws of one column of numbers with an outcome for each.
+
+    Parameters
+    ----------
+    where : str
+        The function, for messages.
+    law : Conditional
+        The laws.
+    y : array, Series or sequence of shape (q,)
+        The outcomes.
+    """
+    require_column(where, law)
+    return outcomes_of(where, law, y)
+
+
+def or_nan(told: NDArray[np.bool_], of: Vector) -> Vector:
+    """Return ones and zeros for True and False; NaN where what it is told of is NaN.
+
+    Parameters
+    ----------
+    told : array of bool
+        What is told.
+    of : array of the same shape
+        Of what: NaN where there is no law.
+    """
+    return np.where(np.isnan(of), np.nan, told)

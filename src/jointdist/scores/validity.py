@@ -1,0 +1,171 @@
+"""Validity: how far laws are from probabilities.
+
+Section 5 of the paper reports these numbers. Below zero means by more than rounding.
+"""
+
+from collections.abc import Callable
+from operator import add
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jointdist._array import Array
+from jointdist.atoms import Atoms, Vector
+from jointdist.law import Conditional
+from jointdist.scan import slices
+from jointdist.scores.outcomes import laws_of, or_nan
+
+__all__ = [
+    "indefinite_share",
+    "negative_probability_share",
+    "negative_ratio_share",
+    "normalization_error",
+]
+
+_ROUNDING = 1e-12
+
+
+def normalization_error(law: Conditional) -> Vector:
+    """Return by how much the weights of each law do not sum to one.
+
+    The paper reports the maximum. Laws of a joint distribution are divided by their mass,
+    so that only rounding is left; :meth:`~jointdist.Conditional.mass` tells what they were
+    before. Those of a :class:`~jointdist.ConditionalMeanEmbedding` are not.
+
+    Parameters
+    ----------
+    law : Conditional
+        The laws.
+
+    Returns
+    -------
+    array of shape (q,)
+        The errors, not negative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import jointdist as jd
+    >>> from jointdist import scores
+    >>> y = np.arange(20.0)
+    >>> law = jd.ConditionalMeanEmbedding().fit(y[:, None], y).given([[10.0], [100.0]])
+    >>> scores.normalization_error(law).round(1)
+    array([0., 1.])
+    """
+    laws_of("normalization_error", law)
+    return np.abs(law.expect(lambda y: np.ones(len(y))) - 1)
+
+
+def indefinite_share(law: Conditional) -> float:
+    """Return the share of laws whose second-moment matrix is not positive semidefinite.
+
+    One is not if its lowest eigenvalue is below zero by more than 1e-12 of the largest.
+
+    Parameters
+    ----------
+    law : Conditional
+        Laws of numbers; an embedding is not divided by its mass, which matters only if
+        that is negative.
+
+    Returns
+    -------
+    float
+        The share, from zero to one; NaN if one of the laws does not exist.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import jointdist as jd
+    >>> from jointdist import scores
+    >>> Y = np.random.default_rng(0).normal(size=(50, 2))
+    >>> law = jd.JointDistribution().fit(Y, Y).marginal("y")
+    >>> scores.indefinite_share(law)
+    0.0
+    """
+    d = laws_of("indefinite_share", law).atoms.width
+    moments = law.second_moment().reshape(-1, d, d)
+    missing = moments[:, 0, 0]
+    known = np.where(np.isnan(missing)[:, None, None], 0.0, moments)
+    found = np.linalg.eigvalsh(known)
+    indefinite = found[:, 0] < -_ROUNDING * np.abs(found).max(axis=1)
+    return float(or_nan(indefinite, missing).mean())
+
+
+def negative_probability_share(
+    law: Conditional, event: Callable[[Any], ArrayLike]
+) -> float:
+    """Return the share of laws that give an event a probability below -1e-12.
+
+    Parameters
+    ----------
+    law : Conditional
+        The laws.
+    event : callable
+        As in :meth:`~jointdist.Conditional.prob`.
+
+    Returns
+    -------
+    float
+        The share, from zero to one; NaN if one of the laws does not exist.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import jointdist as jd
+    >>> from jointdist import scores
+    >>> y = np.arange(5.0)
+    >>> law = jd.JointDistribution().fit(y[:, None], y).given([[2.0], [2.0], [4.0]])
+    >>> round(scores.negative_probability_share(law, lambda y: y == 0), 6)
+    0.666667
+    """
+    laws_of("negative_probability_share", law)
+    chance = law.prob(event)
+    return float(or_nan(chance < -_ROUNDING, chance).mean())
+
+
+def negative_ratio_share(law: Conditional) -> float:
+    r"""Return the share of negative ratios :math:`1 + h`, of all laws on all atoms.
+
+    Below -1e-12, that is. Atoms count by their weight in the sample. Costs a scan over
+    all atoms; :meth:`~jointdist.Conditional.negative_share` tells how much weight it is.
+
+    Parameters
+    ----------
+    law : Conditional
+        The laws.
+
+    Returns
+    -------
+    float
+        The share, from zero to one; NaN if one of the laws does not exist.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import jointdist as jd
+    >>> from jointdist import scores
+    >>> y = np.arange(5.0)
+    >>> law = jd.JointDistribution().fit(y[:, None], y).given([[2.0]])
+    >>> round(scores.negative_ratio_share(law), 6)
+    0.4
+    """
+    laws = laws_of("negative_ratio_share", law)
+    atoms = laws.atoms
+
+    def share(t: Vector, _mass: Vector, _: slice) -> Vector:
+        parts = slices(min(atoms.executor.block_rows, atoms.n), len(t))
+        return np.concatenate([_negative(atoms, t[own]) for own in parts])
+
+    return float(laws.each(share).mean())
+
+
+def _negative(atoms: Atoms, t: Vector) -> Vector:
+    """Return the weight in the sample of the atoms at which each ratio is negative."""
+
+    def block(start: int, z: Array) -> Vector:
+        negative = atoms.features(z) @ t.T < -1 - _ROUNDING
+        share: Vector = atoms.shares[start : start + len(negative)] @ negative
+        return share
+
+    return atoms.executor.reduce(add, block, atoms.rows)
