@@ -11,7 +11,7 @@ from jointdist.errors import JointdistError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["axes", "bars", "curves"]
+__all__ = ["axes", "band", "bars", "curves"]
 
 
 def axes(where: str, ax: "Axes | None") -> "Axes":
@@ -32,6 +32,35 @@ def axes(where: str, ax: "Axes | None") -> "Axes":
         msg = f"{where}: matplotlib is not installed. Try pip install 'jointdist[plot]'."
         raise JointdistError(msg) from error
     return plt.subplots(layout="constrained")[1]
+
+
+def band(
+    ax: "Axes",
+    x: NDArray[np.float64],
+    ends: tuple[NDArray[np.float64], NDArray[np.float64]],
+    label: str,
+    *,
+    color: str = "C0",
+    alpha: float = 0.2,
+) -> None:
+    """Shade what is between two curves.
+
+    Parameters
+    ----------
+    ax : Axes
+        Where to draw.
+    x : array of shape (k,)
+        The points.
+    ends : tuple of arrays of shape (k,)
+        The lower and the upper curve.
+    label : str
+        The name of the band, for the legend.
+    color : str, default="C0"
+        Its colour.
+    alpha : float, default=0.2
+        How strong it is.
+    """
+    ax.fill_between(x, *ends, color=color, alpha=alpha, linewidth=0, label=label)
 
 
 def curves(

@@ -1,0 +1,22 @@
+"""Pictures of models: what the laws say, whether it came true, and what was chosen.
+
+Every function draws on the axes given, or on new ones, and returns them. None of them
+shows a figure or changes a style. They need matplotlib (``pip install jointdist[plot]``).
+"""
+
+from jointdist.plots.calibration import pit_histogram, reliability
+from jointdist.plots.choice import ridge_path, scale_map
+from jointdist.plots.spectra import eigenvalues, trace_error
+from jointdist.plots.sweep import density_map, fan, ratio_map
+
+__all__ = [
+    "density_map",
+    "eigenvalues",
+    "fan",
+    "pit_histogram",
+    "ratio_map",
+    "reliability",
+    "ridge_path",
+    "scale_map",
+    "trace_error",
+]

@@ -1,0 +1,158 @@
+"""Rows along one column of a table, the other columns held."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from jointdist._array import to_numpy
+from jointdist.coding import Coding, learn_coding
+from jointdist.errors import Words, is_whole, require
+
+__all__ = ["Line", "along", "middle"]
+
+Vector = NDArray[np.float64]
+
+_ROWS = 100_000  # that ranges and medians are taken from, at most
+_POINTS = 2_000  # rows that are shown, at most
+_TOLD = 3  # columns whose values are told
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Line:
+    """Rows that differ in one column only.
+
+    Attributes
+    ----------
+    table : array or DataFrame of shape (k, d)
+        The rows, as a model is asked.
+    values : array of shape (k,)
+        The values of the column.
+    title : str
+        Its name.
+    held : str
+        What the other columns are held at, in words; empty if there are none.
+    n : int
+        The number of rows of the sample.
+    shown : array of int
+        The numbers of some of them, evenly spread.
+    points : array
+        The values of the column in these.
+    """
+
+    table: Any
+    values: Vector
+    title: str
+    held: str
+    n: int
+    shown: NDArray[np.intp]
+    points: Vector
+
+
+def middle(values: Vector) -> tuple[float, float]:
+    """Return the ends of the middle 99 % of values; all of them if those are equal."""
+    low, high = np.quantile(values, [0.005, 0.995])
+    if low < high:
+        return float(low), float(high)
+    return float(values.min()), float(values.max())
+
+
+def along(
+    where: str,
+    data: object,
+    column: int | str,
+    at: object,
+    *,
+    names: tuple[str, str, str] = ("X", "column", "at"),
+    steps: int = 150,
+) -> Line:
+    """Return rows along a column, over the middle 99 % of a sample.
+
+    Parameters
+    ----------
+    where : str
+        The function the user called, for messages.
+    data : array, DataFrame or sequence of shape (n, d)
+        The sample; Y may be a vector.
+    column : int or str
+        The column, by number or name.
+    at : sequence of d values, optional
+        What the other columns are held at; by default medians and most frequent words.
+    names : tuple of str
+        The names of the three arguments, for messages.
+    steps : int, default=150
+        The number of rows.
+    """
+    vector = names[0] == "Y"
+    coding, rows = learn_coding(data, where=where, name=names[0], vector=vector)
+    i = _number(where, names[1], coding, column)
+    spread = np.linspace(0, rows.n - 1, min(rows.n, _ROWS)).astype(np.intp)
+    sample = to_numpy(rows.take(spread))
+    low, high = middle(sample[:, i])
+    got = Words(f"only {low:g} in column {coding.label(i)}")
+    require(low < high, where, names[0], f"of several values in `{names[1]}`", got)
+    base = _base(coding, sample) if at is None else _given(where, names[2], coding, at)
+    rows_along = np.tile(base, (steps, 1))
+    rows_along[:, i] = np.linspace(low, high, steps)
+    few = np.linspace(0, len(spread) - 1, min(len(spread), _POINTS)).astype(np.intp)
+    return Line(
+        _like(data, coding, rows_along),
+        rows_along[:, i],
+        coding.titles(names[0])[i],
+        _held(coding, names[0], base, i),
+        rows.n,
+        spread[few],
+        sample[few, i],
+    )
+
+
+def _number(where: str, name: str, coding: Coding, column: int | str) -> int:
+    """Return the number of a column of numbers."""
+    names, d = coding.names or (), coding.width
+    whole = is_whole(column, least=0) and int(column) < d
+    rule = f"one of {list(names)}" if names else f"an integer from 0 to {d - 1}"
+    require(whole or column in names, where, name, rule, column)
+    i = int(column) if whole else names.index(str(column))
+    got = Words(f"{column!r}, a column of words")
+    require(coding.categories[i] is None, where, name, "a column of numbers", got)
+    return i
+
+
+def _base(coding: Coding, sample: Vector) -> Vector:
+    """Return the medians of numbers and the most frequent words, coded."""
+    return np.array(
+        [
+            np.median(values) if known is None else np.bincount(values.astype(int)).argmax()
+            for values, known in zip(sample.T, coding.categories, strict=True)
+        ]
+    )
+
+
+def _given(where: str, name: str, coding: Coding, at: Any) -> Vector:
+    """Return a row that was given, coded."""
+    table = [list(at)] if np.ndim(at) == 1 else at
+    rows = coding.encode(table, where=where, name=name)
+    require(rows.n == 1, where, name, "one row", Words(f"{rows.n}"))
+    base: Vector = to_numpy(rows.read(0, 1))[0]
+    return base
+
+
+def _held(coding: Coding, side: str, base: Vector, column: int) -> str:
+    others = [j for j in range(coding.width) if j != column]
+    if len(others) > _TOLD:
+        return f"{len(others)} other columns held"
+    titles, known = coding.titles(side), coding.decode(base[None, :])[0]
+    values = [v if isinstance(v, str) else f"{v:.4g}" for v in known]
+    return ", ".join(f"{titles[j]} = {values[j]}" for j in others)
+
+
+def _like(data: Any, coding: Coding, coded: Vector) -> Any:
+    """Return rows as a table of the kind that was given."""
+    known = coding.decode(coded)
+    frame = nw.from_native(data, allow_series=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return known
+    columns = {name: known[:, i].tolist() for i, name in enumerate(frame.columns)}
+    return nw.from_dict(columns, backend=frame.implementation).to_native()

@@ -1,0 +1,262 @@
+"""What laws say along one column: quantiles, densities, the ratio to independence."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jointdist._array import to_numpy
+from jointdist.coding import learn_coding
+from jointdist.drawing import axes, band
+from jointdist.errors import Words, require
+from jointdist.law import Conditional
+from jointdist.plots._line import Line, Vector, along, middle
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["density_map", "fan", "ratio_map"]
+
+_STEPS = 200  # of densities
+_FAINT = 0.01  # of the largest density, below which a negative one is not marked
+_TICKS = (0, 0.25, 0.5, 0.75, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+
+
+def fan(
+    model: Any,
+    X: object,
+    Y: object = None,
+    *,
+    column: int | str = 0,
+    at: object = None,
+    levels: ArrayLike = (0.05, 0.25, 0.5, 0.75, 0.95),
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw conditional quantiles of Y over one column of X, as a fan.
+
+    Over the middle 99 % of the values in the sample; the other columns are held.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model of one column of numbers Y.
+    X : array, DataFrame or sequence of shape (n, d_x)
+        Rows of X, which tell ranges and medians.
+    Y : array, DataFrame or sequence of shape (n,), optional
+        What came of them; shown as points, at most 2,000.
+    column : int or str, default=0
+        The column of X, by number or name.
+    at : sequence of d_x values, optional
+        A row of X that tells what the other columns are held at. By default their
+        medians, and the most frequent words.
+    levels : array of shape (l,), default=(0.05, 0.25, 0.5, 0.75, 0.95)
+        The levels of the quantiles, symmetric about one half.
+    ax : Axes, optional
+        Where to draw; by default on new axes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jointdist import JointDistribution, plots
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(500, 2))
+    >>> y = X[:, 0] * (1 + rng.normal(size=500))
+    >>> ax = plots.fan(JointDistribution(random_state=0).fit(X, y), X, y, column=0)
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['90 %', '50 %', 'median', 'sample']
+    """
+    where, p = "fan", np.unique(levels)
+    inside = p.dtype.kind == "f" and p.size and p[0] > 0 and p[-1] < 1
+    rule = "numbers between 0 and 1, symmetric about one half"
+    require(inside and np.allclose(p + p[::-1], 1), where, "levels", rule, levels)
+    line = along(where, X, column, at)
+    law = _scalar_law(where, model, line)
+    quantiles, half = law.quantile(p), len(p) // 2
+    points = None if Y is None else _points(where, Y, line)
+    ax = axes(where, ax)
+    for i in range(half):
+        ends, inside = (quantiles[:, i], quantiles[:, -1 - i]), p[-1 - i] - p[i]
+        band(ax, line.values, ends, f"{100 * inside:.3g} %", alpha=0.2 + 0.3 * i / half)
+    if len(p) % 2:
+        ax.plot(line.values, quantiles[:, half], color="black", label="median")
+    if points is not None:
+        ax.plot(*points, ".", color="0.4", markersize=2.5, zorder=0.5, label="sample")
+    ax.margins(x=0)
+    ax.legend()
+    return _titled(ax, line, law.coding.titles("Y")[0])
+
+
+def density_map(
+    model: Any,
+    X: object,
+    *,
+    column: int | str = 0,
+    at: object = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw the conditional density of Y over one column of X, as an image.
+
+    Over the middle 99 % of the values in the sample; the other columns are held. Hatched
+    where the density of a signed law is negative, by more than 1 % of the largest.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model of one column of numbers Y that has a density.
+    X, column, at
+        As in :func:`fan`.
+    ax : Axes, optional
+        Where to draw; by default on new axes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jointdist import JointDistribution, plots
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.uniform(size=(500, 1))
+    >>> y = x[:, 0] * (1 + rng.normal(size=500))
+    >>> ax = plots.density_map(JointDistribution(random_state=0).fit(x, y), x)
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('X', 'Y')
+    """
+    where = "density_map"
+    line = along(where, X, column, at)
+    law = _scalar_law(where, model, line)
+    got = Words("a discrete variable; draw `fan`, or a few laws by their `plot`")
+    require(not law.is_discrete, where, "model", "of a Y with a density", got)
+    low, high = middle(law.atoms())
+    margin = 0.05 * (high - low)
+    y = np.linspace(low - margin, high + margin, _STEPS)
+    heights = law.pdf(y, grid=True)
+    ax, top = axes(where, ax), float(np.nanmax(heights))
+    image = _image(ax, line.values, y, heights.T, "Blues", vmin=0, vmax=top)
+    _hatch(ax, line.values, y, heights.T, below=-_FAINT * top)
+    ax.figure.colorbar(image, ax=ax, label="density")
+    return _titled(ax, line, law.coding.titles("Y")[0])
+
+
+def ratio_map(
+    model: Any,
+    X: object,
+    Y: object,
+    *,
+    column_x: int | str = 0,
+    column_y: int | str = 0,
+    at_x: object = None,
+    at_y: object = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    r"""Draw the ratio :math:`1 + h` to independence over a column of X and one of Y.
+
+    One, white with a grey line, is independence; more says that values go together, less
+    that they avoid each other. Where the ratio is negative it is hatched, within a line at
+    zero. Over the middle 99 % of the values in the sample; the other columns are held.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model of the joint law, with a method ``ratio``.
+    X : array, DataFrame or sequence of shape (n, d_x)
+        Rows of X, which tell ranges and medians.
+    Y : array, DataFrame or sequence of shape (n,) or (n, d_y)
+        Rows of Y, likewise.
+    column_x, column_y : int or str, default=0
+        The columns, by number or name.
+    at_x, at_y : sequence, optional
+        Rows that tell what the other columns are held at. By default their medians, and
+        the most frequent words.
+    ax : Axes, optional
+        Where to draw; by default on new axes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jointdist import JointDistribution, plots
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.uniform(size=(500, 1))
+    >>> y = x[:, 0] * (1 + rng.normal(size=500))
+    >>> ax = plots.ratio_map(JointDistribution(random_state=0).fit(x, y), x, y)
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('X', 'Y')
+    """
+    where = "ratio_map"
+    joint, rule = hasattr(model, "ratio"), "of the joint law, with a method `ratio`"
+    require(joint, where, "model", rule, model)
+    x = along(where, X, column_x, at_x, names=("X", "column_x", "at_x"))
+    y = along(where, Y, column_y, at_y, names=("Y", "column_y", "at_y"))
+    values = np.transpose(model.ratio(x.table, y.table, grid=True))
+    ax = axes(where, ax)
+    top = max(float(values.max()), 2.0)
+    image = _image(ax, x.values, y.values, values, "PuOr_r", norm=_centred(top))
+    ax.contour(x.values, y.values, values, levels=[1], colors="0.5", linewidths=0.6)
+    _hatch(ax, x.values, y.values, values, below=0.0)
+    ticks = [tick for tick in _TICKS if tick <= top]
+    bar = ax.figure.colorbar(image, ax=ax, ticks=ticks, label="ratio to independence")
+    bar.ax.set_yticklabels([f"{tick:g}" for tick in ticks])
+    bar.ax.minorticks_off()
+    return _titled(ax, x, y.title, y.held)
+
+
+def _scalar_law(where: str, model: Any, line: Line) -> Conditional:
+    """Return the laws along a line, of one column of numbers."""
+    known = hasattr(model, "given")
+    require(known, where, "model", "of laws, with a method `given`", model)
+    law: Conditional = model.given(line.table)
+    coding = law.coding
+    got = Words(f"{coding.width} columns" if coding.numeric else "words")
+    ok = coding.width == 1 and coding.numeric
+    require(ok, where, "model", "of one column of numbers Y", got)
+    return law
+
+
+def _points(where: str, Y: object, line: Line) -> tuple[Vector, Vector]:
+    """Return some of the sample, within the middle of both sides."""
+    coding, rows = learn_coding(Y, where=where, name="Y", vector=True)
+    got = Words(f"{rows.n} rows of {coding.width}")
+    rule = f"one number for each of the {line.n} rows of `X`"
+    ok = coding.numeric and (rows.n, coding.width) == (line.n, 1)
+    require(ok, where, "Y", rule, got)
+    x, y = line.points, to_numpy(rows.take(line.shown))[:, 0]
+    low, high = middle(y)
+    seen = (x >= line.values[0]) & (x <= line.values[-1]) & (y >= low) & (y <= high)
+    return x[seen], y[seen]
+
+
+def _image(ax: "Axes", x: Vector, y: Vector, z: Vector, cmap: str, **scale: Any) -> Any:
+    """Draw values on a grid as colours."""
+    return ax.pcolormesh(x, y, z, shading="gouraud", rasterized=True, cmap=cmap, **scale)
+
+
+def _centred(top: float) -> Any:
+    """Return a scale of colours around one: linear down to zero, logarithmic above."""
+    from matplotlib.colors import FuncNorm  # noqa: PLC0415
+
+    def forward(r: Vector) -> Vector:
+        return np.where(r < 1, r - 1, np.log(np.maximum(r, 1)) / np.log(top))
+
+    def back(u: Vector) -> Vector:
+        return np.where(u < 0, u + 1, top ** np.maximum(u, 0))
+
+    return FuncNorm((forward, back), 0.0, top)
+
+
+def _hatch(ax: "Axes", x: Vector, y: Vector, z: Vector, *, below: float) -> None:
+    """Mark where values are below a limit."""
+    low = float(np.nanmin(z))
+    if low >= below:
+        return
+    face, edge, hatch = "0.9", "0.4", "////"
+    area = ax.contourf(x, y, z, levels=[low - 1, below], colors=[face], hatches=[hatch])
+    area.set(edgecolor=edge, linewidth=0)
+    ax.contour(x, y, z, levels=[below], colors="0.2", linewidths=0.8, linestyles="-")
+    ax.fill_between([], [], facecolor=face, edgecolor=edge, hatch=hatch, label="negative")
+    ax.legend()
+
+
+def _titled(ax: "Axes", line: Line, y: str, held: str = "") -> "Axes":
+    ax.set_xlabel(line.title)
+    ax.set_ylabel(y)
+    told = ", ".join(filter(None, [line.held, held]))
+    if told:
+        ax.set_title(told, loc="left", fontsize="small")
+    return ax
