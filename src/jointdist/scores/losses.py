@@ -213,8 +213,8 @@ def log_score(law: Conditional, y: object, *, floor: float = 0.0) -> Vector:
     require(ok, where, "floor", "a number, zero or positive", floor)
     told = outcomes_of(where, law, y)
     laws, points = told.laws.normalised, told.points
-    few, smooth = laws.atoms.few, not laws.atoms.discrete
-    got = Words("a discrete variable of many values")
+    few, smooth = _is_few(laws.atoms), not laws.atoms.discrete
+    got = Words("one of words beside numbers, or of many that are discrete")
     require(few or smooth, where, "law", "of a variable with a density or few values", got)
     likely = _chances(laws, points) if few else laws.density(points, paired=True)
     with np.errstate(divide="ignore"):
@@ -302,7 +302,8 @@ def second_moment_loss(law: Conditional, truth: Any) -> Vector:
     r"""Return the squared errors of second-moment matrices; lower is better.
 
     :math:`\|E[Y Y^\top] - M\|_F^2 / \|M\|_F^2` with the true :math:`M`. Their mean is
-    Eq. `eq:secmomloss`.
+    Eq. `eq:secmomloss`, where the true moments are known. Outcomes that are near zero make
+    it huge.
 
     Parameters
     ----------
@@ -345,6 +346,12 @@ def second_moment_loss(law: Conditional, truth: Any) -> Vector:
 def _is_plain(atoms: Atoms) -> bool:
     """Tell whether laws are of one column of numbers."""
     return atoms.width == 1 and atoms.coding.numeric
+
+
+def _is_few(atoms: Atoms) -> bool:
+    """Tell whether each value has a probability: few numbers or words, but not both."""
+    kinds = {known is None for known in atoms.coding.categories}
+    return atoms.few and len(kinds) == 1
 
 
 def _spread(atoms: Atoms) -> Vector:

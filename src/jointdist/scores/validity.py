@@ -48,8 +48,10 @@ def normalization_error(law: Conditional) -> Vector:
     >>> import numpy as np
     >>> import jointdist as jd
     >>> from jointdist import scores
+    >>> from jointdist.kernels import Gaussian
     >>> y = np.arange(20.0)
-    >>> law = jd.ConditionalMeanEmbedding().fit(y[:, None], y).given([[10.0], [100.0]])
+    >>> model = jd.ConditionalMeanEmbedding(Gaussian(5.0), Gaussian(5.0))
+    >>> law = model.fit(y[:, None], y).given([[10.0], [100.0]])
     >>> scores.normalization_error(law).round(1)
     array([0., 1.])
     """
@@ -114,8 +116,10 @@ def negative_probability_share(
     >>> import numpy as np
     >>> import jointdist as jd
     >>> from jointdist import scores
+    >>> from jointdist.kernels import Gaussian
     >>> y = np.arange(5.0)
-    >>> law = jd.JointDistribution().fit(y[:, None], y).given([[2.0], [2.0], [4.0]])
+    >>> model = jd.JointDistribution(Gaussian(1.0), Gaussian(1.0), regularization=0.01)
+    >>> law = model.fit(y[:, None], y).given([[2.0], [2.0], [4.0]])
     >>> round(scores.negative_probability_share(law, lambda y: y == 0), 6)
     0.666667
     """
@@ -145,8 +149,10 @@ def negative_ratio_share(law: Conditional) -> float:
     >>> import numpy as np
     >>> import jointdist as jd
     >>> from jointdist import scores
+    >>> from jointdist.kernels import Gaussian
     >>> y = np.arange(5.0)
-    >>> law = jd.JointDistribution().fit(y[:, None], y).given([[2.0]])
+    >>> model = jd.JointDistribution(Gaussian(1.0), Gaussian(1.0), regularization=0.01)
+    >>> law = model.fit(y[:, None], y).given([[2.0]])
     >>> round(scores.negative_ratio_share(law), 6)
     0.4
     """
