@@ -27,6 +27,8 @@ from jointdist.errors import JointdistError, SignedLawWarning
 mpl.use("Agg")
 
 N = 600
+GAUSSIAN, DELTA = kernels.Gaussian(1.0), kernels.Delta()
+TABLE = GAUSSIAN.on(0, 1) * DELTA.on(2)  # of two columns of numbers and one of words
 
 
 @pytest.fixture(autouse=True)
@@ -45,13 +47,17 @@ def rows(n=N, seed=0):
     return pd.DataFrame({"x": x, "z": z, "tree": tree}), pd.Series(y, name="height")
 
 
+def fitted(X, Y, kernel_x=GAUSSIAN, kernel_y=GAUSSIAN, **kwargs):
+    """Return a model that has nothing to choose."""
+    how = {"regularization": 1e-3, "tol": 1e-2, "random_state": 0} | kwargs
+    return JointDistribution(kernel_x, kernel_y, **how).fit(X, Y)
+
+
 @pytest.fixture(scope="module")
 def words():
     """Return a model of a table with words in it, with the sample."""
     X, y = rows()
-    return SimpleNamespace(
-        X=X, y=y, model=JointDistribution(random_state=0, tol=1e-2).fit(X, y)
-    )
+    return SimpleNamespace(X=X, y=y, model=fitted(X, y, TABLE))
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +66,7 @@ def plain():
     rng = np.random.default_rng(1)
     x = rng.normal(size=(400, 1))
     y = x[:, 0] + 0.5 * rng.normal(size=400)
-    return SimpleNamespace(X=x, y=y, model=JointDistribution(random_state=0).fit(x, y))
+    return SimpleNamespace(X=x, y=y, model=fitted(x, y))
 
 
 @dataclass
@@ -71,6 +77,7 @@ class Candidate:
     factor_y: float
     scores: np.ndarray
     errors: np.ndarray
+    scales: str = "common"
     regularizations: np.ndarray = field(default_factory=lambda: 10.0 ** np.arange(-4, 1))
 
 
@@ -182,7 +189,7 @@ def test_the_band_of_bars_is_what_chance_gives(words):
 
 
 def test_values_of_signed_laws_beyond_the_ends_are_in_the_outer_bars(plain):
-    signed = JointDistribution(regularization=1e-6, random_state=0).fit(plain.X, plain.y)
+    signed = fitted(plain.X, plain.y, regularization=1e-6)
     law, points = signed.given([0.0, 0.0]), np.linspace(-4, 4, 500)
     cdf = law[0].cdf(points, grid=True)[0]
     assert cdf.min() < -1e-4
@@ -193,16 +200,18 @@ def test_values_of_signed_laws_beyond_the_ends_are_in_the_outer_bars(plain):
 
 
 def test_laws_that_do_not_exist_are_in_no_bar(plain):
-    law = ConditionalMeanEmbedding(random_state=0).fit(plain.X, plain.y).given([0.0, 1e9])
+    embedding = ConditionalMeanEmbedding(GAUSSIAN, GAUSSIAN, regularization=1e-3)
+    law = embedding.fit(plain.X, plain.y).given([0.0, 1e9])
     with pytest.warns(SignedLawWarning):
-        bars = plots.pit_histogram(law, [9.0, 0.0], bins=2).containers[0]
-    assert_allclose([bar.get_height() for bar in bars], [0, 2])
+        ax = plots.pit_histogram(law, [9.0, 0.0], bins=8)
+    assert_allclose([bar.get_height() for bar in ax.containers[0]], [0] * 7 + [8])
+    assert ax.patches[-1].get_height() == 8  # the band of a single outcome
 
 
 def test_bars_of_right_discrete_laws_are_flat():
     rng = np.random.default_rng(0)
     y = rng.poisson(1.0, 4000).astype(float)
-    law = JointDistribution(random_state=0).fit(y[:, None], y).marginal("y")
+    law = fitted(y[:, None], y).marginal("y")
     outcomes = rng.poisson(1.0, 4000)
     bars = plots.pit_histogram(law[[0] * 4000], outcomes).containers[0]
     assert_allclose([bar.get_height() for bar in bars], 1, atol=0.2)
@@ -235,9 +244,34 @@ def test_ridge_paths_are_scores_and_the_choice_is_marked():
     assert_allclose(low, [2.9, 0.9, 1.8, 2.3])
     assert_allclose(high, [3.1, 1.1, 2.2, 2.7])
     assert ax.get_xscale() == "log"
-    assert ax.get_ylabel() == "CRPS"
+    assert ax.get_ylabel() == "CRPS, on rows held out"
     assert ax.get_ylim()[0] < 0.9  # nothing of the chosen line is cut off
     assert 4 < ax.get_ylim()[1] < 6  # but what is far off
+
+
+def test_what_a_model_chose_is_what_is_marked(plain):
+    model = JointDistribution(random_state=0).fit(plain.X, plain.y)
+    ring = plots.ridge_path(model).get_lines()[-1]
+    found = model.selection_
+    assert_allclose(np.ravel(ring.get_data()), [model.regularization_, found.score])
+    ax = plots.scale_map(found)
+    best = found.candidates[found.best]
+    ring = ax.get_lines()[-1]
+    assert_array_equal(np.ravel(ring.get_data()), [best.factor_x, best.factor_y])
+    assert len(ax.collections[0].get_offsets()) > 4
+    model = JointDistribution(GAUSSIAN, GAUSSIAN, regularization=1.0)
+    with pytest.raises(
+        ValueError, match=r"^ridge_path: `source` must be a fitted model that"
+    ):
+        plots.ridge_path(model.fit(plain.X, plain.y))
+
+
+def test_scores_that_are_far_off_are_cut_off():
+    found = selection()
+    found.candidates[1].scores[0] = 1e9
+    low, high = plots.ridge_path(found).get_ylim()
+    assert low < 0.9
+    assert 4 < high < 10
 
 
 def test_a_search_without_errors_over_folds_has_no_band():
@@ -250,9 +284,22 @@ def test_a_search_without_errors_over_folds_has_no_band():
     assert len(plots.ridge_path(found).get_lines()) == 4
 
 
+def test_a_ridge_of_zero_is_on_the_axis():
+    ridges = np.array([0.0, 1e-3, 1e-2])
+    only = Candidate(
+        1.0, 1.0, np.array([1.0, 2.0, 3.0]), np.zeros(3), regularizations=ridges
+    )
+    ax = plots.ridge_path(Selection([only], best=0, regularization=0.0))
+    assert_array_equal(np.ravel(ax.get_lines()[-1].get_data()), [0, 1])
+    assert ax.get_xscale() == "symlog"
+    assert ax.get_xlim()[0] < 0
+
+
 def test_scales_are_points_with_the_best_score_of_each():
     found = selection()
-    found.candidates.append(Candidate(4.0, 4.0, np.full(5, np.nan), np.full(5, np.nan)))
+    none = np.full(5, np.nan)
+    found.candidates.append(Candidate(4.0, 4.0, none, none))
+    found.candidates.append(Candidate(1.0, 2.0, np.ones(5), none, scales="each"))
     ax = plots.scale_map(found)
     points = ax.collections[0]
     assert_array_equal(points.get_offsets()[:3], [[0.5, 1], [1, 2], [2, 2]])
@@ -305,7 +352,7 @@ def test_trace_errors_are_those_after_each_pivot(weighted):
 def test_trace_errors_of_a_model_are_those_of_both_sides(words):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 2))
-    model = JointDistribution(tol=1e-2, random_state=0).fit(X, X.sum(axis=1))
+    model = fitted(X, X.sum(axis=1))
     ax = plots.trace_error(model)
     sides = (
         (model.kernel_x_, X, model.basis_x_),
@@ -362,11 +409,13 @@ def test_a_fan_without_the_median_has_bands_only(plain):
 def test_points_of_a_fan_are_of_the_sample(words):
     ax = plots.fan(words.model, words.X, words.y, column="z")
     z, y = ax.get_lines()[-1].get_data()
-    ends = [np.quantile(v, [0.005, 0.995]) for v in (words.X["z"], words.y)]
-    inside = words.X["z"].between(*ends[0]) & words.y.between(*ends[1])
-    assert_array_equal(z, words.X["z"][inside])
-    assert_array_equal(y, words.y[inside])
-    assert 580 < len(z) < 600
+    birch = words.X["tree"] == "birch"
+    low, high = np.quantile(words.X["z"], [0.005, 0.995])
+    seen = birch & words.X["z"].between(low, high)
+    seen &= words.y.between(*np.quantile(words.y[birch], [0.005, 0.995]))
+    assert_array_equal(z, words.X["z"][seen])
+    assert_array_equal(y, words.y[seen])
+    assert len(z) > 0.9 * birch.sum()
 
 
 def test_of_many_rows_few_are_shown(plain):
@@ -382,7 +431,7 @@ def test_of_many_rows_few_are_shown(plain):
 )
 def test_tables_of_every_kind_give_the_same_fan(words, kind):
     X = kind(words.X)
-    model = JointDistribution(random_state=0, tol=1e-2).fit(X, words.y)
+    model = fitted(X, words.y, TABLE)
     fans = [plots.fan(*case, column=1) for case in ((words.model, words.X), (model, X))]
     a, b = (ax.get_lines()[0].get_data() for ax in fans)
     assert_allclose(a, b)
@@ -390,7 +439,11 @@ def test_tables_of_every_kind_give_the_same_fan(words, kind):
 
 
 @pytest.mark.parametrize(
-    "estimator", [ConditionalMeanEmbedding(random_state=0), PolynomialJointDistribution(3)]
+    "estimator",
+    [
+        ConditionalMeanEmbedding(GAUSSIAN, GAUSSIAN, regularization=1e-3, random_state=0),
+        PolynomialJointDistribution(3, regularization=0.1),
+    ],
 )
 def test_other_models_can_be_drawn(plain, estimator):
     model = estimator.fit(plain.X, plain.y)
@@ -423,8 +476,7 @@ def hatched(ax):
 
 @pytest.mark.parametrize("positivity", ["none", "pointwise"])
 def test_ratios_are_those_of_the_model(plain, positivity):
-    ridge = {"regularization": 1e-5, "positivity": positivity}
-    model = JointDistribution(random_state=0, **ridge).fit(plain.X, plain.y)
+    model = fitted(plain.X, plain.y, regularization=1e-5, positivity=positivity)
     ax = plots.ratio_map(model, plain.X, plain.y)
     mesh = ax.collections[0]
     x, y = mesh.get_coordinates()[0, :, 0], mesh.get_coordinates()[:, 0, 1]
@@ -443,7 +495,7 @@ def test_ratios_are_those_of_the_model(plain, positivity):
 
 def test_ratios_of_many_columns_hold_the_others(words):
     X, Y = words.X, words.X[["z", "x"]].assign(height=words.y)
-    model = JointDistribution(random_state=0, tol=1e-2).fit(X, Y)
+    model = fitted(X, Y, TABLE)
     ax = plots.ratio_map(model, X, Y, column_x="z", column_y="height", at_y=[1, 0.5, 2])
     mesh = ax.collections[0]
     z, y = mesh.get_coordinates()[0, :, 0], mesh.get_coordinates()[:, 0, 1]
@@ -456,18 +508,17 @@ def test_ratios_of_many_columns_hold_the_others(words):
 
 
 def test_negative_densities_are_marked(plain):
-    ridge = {"regularization": 1e-6, "random_state": 0}
-    signed = JointDistribution(**ridge).fit(plain.X, plain.y)
+    signed = fitted(plain.X, plain.y, regularization=1e-6)
     ax = plots.density_map(signed, plain.X)
     assert ax.collections[0].get_array().min() < 0
     assert hatched(ax)
-    independent = JointDistribution(regularization=1e3, random_state=0)
-    assert not hatched(plots.density_map(independent.fit(plain.X, plain.y), plain.X))
+    independent = fitted(plain.X, plain.y, regularization=1e3)
+    assert not hatched(plots.density_map(independent, plain.X))
 
 
 def test_many_columns_that_are_held_are_counted():
     X = np.random.default_rng(0).normal(size=(100, 6))
-    model = JointDistribution(random_state=0).fit(X, X[:, 0])
+    model = fitted(X, X[:, 0])
     assert plots.fan(model, X).get_title(loc="left") == "5 other columns held"
 
 
@@ -478,7 +529,11 @@ def test_many_columns_that_are_held_are_counted():
         ({"tree": ["ash", "cedar"]}, "tree", ["ash", "cedar"]),
         ({"z": [1, 2], "tree": ["ash", "ash"]}, "z", ["1", "2"]),
         ({"z": [1, 2], "tree": ["ash", "birch"]}, "z, tree", ["1, ash", "2, birch"]),
-        ({"x": [0, 1], "z": [0, 1], "tree": ["ash", "birch"]}, "", ["law 0", "law 1"]),
+        (
+            {"x": [0, 1], "z": [2, 3], "tree": ["ash", "birch"]},
+            "x, z, tree",
+            ["0, 2, ash", "1, 3, birch"],
+        ),
         ({"x": [0, 0]}, "", ["law 0", "law 1"]),
     ],
 )
@@ -487,6 +542,12 @@ def test_laws_are_labelled_by_what_tells_them_apart(words, conditions, title, la
     legend = words.model.given(table).plot().get_legend()
     assert legend.get_title().get_text() == title
     assert [text.get_text() for text in legend.get_texts()] == labels
+
+
+def test_laws_that_differ_in_much_are_numbered():
+    X = np.random.default_rng(0).normal(size=(100, 4))
+    legend = fitted(X, X[:, 0]).given(X[:2]).plot().get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["law 0", "law 1"]
 
 
 def test_conditions_without_names_are_called_by_their_side(plain):
@@ -582,14 +643,14 @@ def test_what_is_wrong_is_named(words, case):
 
 
 def test_models_of_several_columns_or_words_have_no_fan(words):
-    several = JointDistribution(random_state=0, tol=1e-2).fit(words.X, words.X[["x", "z"]])
+    several = fitted(words.X, words.X[["x", "z"]], TABLE)
     rule = "must be of one column of numbers Y. Got"
     with pytest.raises(ValueError, match=f"^fan: `model` {rule} 2 columns"):
         plots.fan(several, words.X)
-    trees = JointDistribution(random_state=0, tol=1e-2).fit(words.X, words.X["tree"])
+    trees = fitted(words.X, words.X["tree"], TABLE, DELTA)
     with pytest.raises(ValueError, match=f"^density_map: `model` {rule} words"):
         plots.density_map(trees, words.X)
-    few = JointDistribution(random_state=0, tol=1e-2).fit(words.X, words.y.round() % 2)
+    few = fitted(words.X, words.y.round() % 2, TABLE)
     with pytest.raises(
         ValueError, match=r"^density_map: `model` must be of a Y with a dens"
     ):

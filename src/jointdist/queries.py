@@ -22,7 +22,7 @@ from jointdist.rows import Rows
 __all__ = ["Fixed", "Queries"]
 
 _KEPT = 1 << 25  # numbers that are kept in memory, a quarter of a gigabyte
-_TOLD = 2  # columns that tell conditions apart, at most
+_TOLD = 3  # columns that tell conditions apart, at most
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -37,7 +37,7 @@ class Line:
     n : int
         The number of rows of the sample.
     shown : array of int
-        The numbers of some of them, evenly spread.
+        The numbers of some of them, with the words that are held, evenly spread.
     points : array
         The values of the column in these.
     """
@@ -88,7 +88,7 @@ def along(
     vector = names[0] == "Y"
     coding, rows = learn_coding(data, where=where, name=names[0], vector=vector)
     i = _number(where, names[1], coding, column)
-    spread = np.linspace(0, rows.n - 1, min(rows.n, _ROWS)).astype(np.intp)
+    spread = _spread(rows.n, _ROWS)
     sample = to_numpy(rows.take(spread))
     low, high = middle(sample[:, i])
     got = Words(f"only {low:g} in column {coding.label(i)}")
@@ -96,7 +96,7 @@ def along(
     base = _base(coding, sample) if at is None else _given(where, names[2], coding, at)
     rows_along = np.tile(base, (steps, 1))
     rows_along[:, i] = np.linspace(low, high, steps)
-    few = np.linspace(0, len(spread) - 1, min(len(spread), _POINTS)).astype(np.intp)
+    few = _alike(coding, sample, base)
     return Line(
         _like(data, coding, rows_along),
         rows_along[:, i],
@@ -137,6 +137,18 @@ def _given(where: str, name: str, coding: Coding, at: Any) -> Vector:
     require(rows.n == 1, where, name, "one row", Words(f"{rows.n}"))
     base: Vector = to_numpy(rows.read(0, 1))[0]
     return base
+
+
+def _alike(coding: Coding, sample: Vector, base: Vector) -> NDArray[np.intp]:
+    """Return some rows that have the words of a row."""
+    words = [j for j, known in enumerate(coding.categories) if known is not None]
+    alike = np.flatnonzero((sample[:, words] == base[words]).all(axis=1))
+    return alike[_spread(len(alike), _POINTS)]
+
+
+def _spread(n: int, most: int) -> NDArray[np.intp]:
+    """Return evenly spread numbers below ``n``."""
+    return np.linspace(0, n - 1, min(n, most)).astype(np.intp)
 
 
 def _held(coding: Coding, side: str, base: Vector, column: int) -> str:

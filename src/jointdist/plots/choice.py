@@ -16,12 +16,13 @@ __all__ = ["ridge_path", "scale_map"]
 
 Vector = NDArray[np.float64]
 
-_FAR = 10.0  # times the median distance from the best, beyond which scores are cut off
+_FAR = 4.0  # times the median distance from the best, beyond which scores are cut off
 
 
 class _Candidate(Protocol):
     factor_x: float
     factor_y: float
+    scales: str
     regularizations: Vector
     scores: Vector
     errors: Vector
@@ -37,9 +38,9 @@ class _Selection(Protocol):
 def ridge_path(source: Any, *, ax: "Axes | None" = None) -> "Axes":
     r"""Draw the criterion of a search over the ridges :math:`\lambda`.
 
-    A faint line for each pair of kernels, a strong one for the chosen pair, with a band of
+    A faint line for each candidate, a strong one for that which was chosen, with a band of
     one standard error where it is known, and a ring at the chosen ridge. A ring at an
-    end says that the range of ridges was too narrow.
+    end says that the range of ridges was too narrow. What is far off is cut off.
 
     Parameters
     ----------
@@ -47,28 +48,42 @@ def ridge_path(source: Any, *, ax: "Axes | None" = None) -> "Axes":
         A fitted model with ``selection_``, or that itself.
     ax : Axes, optional
         Where to draw; by default on new axes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jointdist import JointDistribution, plots
+    >>> rng = np.random.default_rng(0)
+    >>> X, noise = rng.normal(size=(2, 200))
+    >>> model = JointDistribution(random_state=0).fit(X[:, None], X + noise)
+    >>> ax = plots.ridge_path(model)
+    >>> ax.get_xlabel()
+    'ridge λ'
     """
     where = "ridge_path"
     found = _selection(where, source)
     ax = axes(where, ax)
     others = [c for i, c in enumerate(found.candidates) if i != found.best]
     for i, other in enumerate(others):
-        label = None if i else "other scales"
+        label = None if i else "others"
         ax.plot(other.regularizations, other.scores, color="0.75", lw=0.8, label=label)
     best = found.candidates[found.best]
     ridges, scores = best.regularizations, best.scores
-    ax.plot(ridges, scores, ".-", color="C0", label="chosen scales")
+    ax.plot(ridges, scores, ".-", color="C0", label="chosen")
     if np.isfinite(best.errors).any():
         ends = scores - best.errors, scores + best.errors
         band(ax, ridges, ends, "± one standard error")
     chosen = int(np.argmin(np.abs(ridges - found.regularization)))
-    label = f"chosen: {found.regularization:.2g}"
+    label = f"ridge {found.regularization:.2g}"
     at = ridges[chosen], scores[chosen]
     ax.plot(*at, "o", color="black", fillstyle="none", markersize=11, label=label)
-    ax.set_xscale("log")
+    if ridges.min() > 0:
+        ax.set_xscale("log")
+    else:
+        ax.set_xscale("symlog", linthresh=ridges[ridges > 0].min(initial=1.0))
     ax.set_ylim(*_window(found))
     ax.set_xlabel("ridge λ")
-    ax.set_ylabel(found.criterion)
+    ax.set_ylabel(f"{found.criterion}, on rows held out")
     ax.legend()
     return ax
 
@@ -76,9 +91,9 @@ def ridge_path(source: Any, *, ax: "Axes | None" = None) -> "Axes":
 def scale_map(source: Any, *, ax: "Axes | None" = None) -> "Axes":
     """Draw the best criterion over all ridges for each pair of scales that was tried.
 
-    Scales are factors of those by the median heuristic. A ring marks the chosen pair; at
-    the border it says that wider or narrower kernels were not tried. Pairs that failed are
-    left out.
+    Scales are multiples of a first guess. A ring marks the chosen pair; at the border it
+    says that wider or narrower kernels were not tried. Pairs that failed are left out, and
+    those of another rule for the scales of single columns than was chosen.
 
     Parameters
     ----------
@@ -86,22 +101,35 @@ def scale_map(source: Any, *, ax: "Axes | None" = None) -> "Axes":
         A fitted model with ``selection_``, or that itself.
     ax : Axes, optional
         Where to draw; by default on new axes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jointdist import JointDistribution, plots
+    >>> rng = np.random.default_rng(0)
+    >>> X, noise = rng.normal(size=(2, 200))
+    >>> model = JointDistribution(random_state=0).fit(X[:, None], X + noise)
+    >>> ax = plots.scale_map(model)
+    >>> ax.get_xlabel()
+    'scale of X, times the first guess'
     """
     where = "scale_map"
     found = _selection(where, source)
     ax = axes(where, ax)
-    x, y = (np.array([getattr(c, f"factor_{s}") for c in found.candidates]) for s in "xy")
-    scores = np.array([_best(candidate) for candidate in found.candidates])
+    best = found.candidates[found.best]
+    tried = [c for c in found.candidates if c.scales == best.scales]
+    x, y = np.array([(c.factor_x, c.factor_y) for c in tried]).T
+    scores = np.array([_best(candidate) for candidate in tried])
     points = ax.scatter(x, y, c=scores, s=160, cmap="viridis", edgecolors="0.4")
-    at = x[found.best], y[found.best]
+    at = best.factor_x, best.factor_y
     ax.plot(*at, "o", color="black", fillstyle="none", markersize=20, markeredgewidth=2)
     ax.set_xscale("log", base=2)
     ax.set_yscale("log", base=2)
     ax.xaxis.set_major_formatter("{x:g}")
     ax.yaxis.set_major_formatter("{x:g}")
     ax.margins(0.15)
-    ax.set_xlabel("scale of X, times the median heuristic")
-    ax.set_ylabel("scale of Y, times the median heuristic")
+    ax.set_xlabel("scale of X, times the first guess")
+    ax.set_ylabel("scale of Y, times the first guess")
     ax.figure.colorbar(points, ax=ax, label=f"{found.criterion}, at the best ridge")
     return ax
 

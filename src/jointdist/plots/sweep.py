@@ -43,7 +43,8 @@ def fan(
     X : array, DataFrame or sequence of shape (n, d_x)
         Rows of X, which tell ranges and medians.
     Y : array, DataFrame or sequence of shape (n,), optional
-        What came of them; shown as points, at most 2,000.
+        What came of them; shown as points, at most 2,000, of rows with the words that
+        are held.
     column : int or str, default=0
         The column of X, by number or name.
     at : sequence of d_x values, optional
