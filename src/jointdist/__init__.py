@@ -6,12 +6,14 @@ from jointdist import datasets, kernels
 from jointdist.lowrank import LowRank, pivoted_cholesky
 
 if TYPE_CHECKING:
+    from jointdist import plots, scores
     from jointdist.classifier import JointClassifier
     from jointdist.cme import ConditionalMeanEmbedding
     from jointdist.jpdl import PolynomialJointDistribution
     from jointdist.klr import KernelLogisticRegression
     from jointdist.law import Conditional
     from jointdist.model import JointDistribution
+    from jointdist.selection import Selection
 
 __all__ = [
     "Conditional",
@@ -21,9 +23,12 @@ __all__ = [
     "KernelLogisticRegression",
     "LowRank",
     "PolynomialJointDistribution",
+    "Selection",
     "datasets",
     "kernels",
     "pivoted_cholesky",
+    "plots",
+    "scores",
 ]
 
 __version__ = "0.1.0"
@@ -35,6 +40,9 @@ _LATER = {  # imported when asked for
     "JointDistribution": "model",
     "KernelLogisticRegression": "klr",
     "PolynomialJointDistribution": "jpdl",
+    "Selection": "selection",
+    "plots": "",
+    "scores": "",
 }
 
 
@@ -45,7 +53,10 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(msg)
     from importlib import import_module  # noqa: PLC0415
 
-    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+    home = _LATER[name]
+    if not home:  # a module
+        return import_module(f"{__name__}.{name}")
+    return getattr(import_module(f"{__name__}.{home}"), name)
 
 
 def __dir__() -> list[str]:

@@ -21,7 +21,7 @@ from jointdist.lowrank import LowRank
 from jointdist.reduction import Reduction
 from jointdist.rows import as_rows
 
-__all__ = ["Basis", "Bounds", "double_orthogonal", "orthogonal"]
+__all__ = ["Basis", "Bounds", "double_orthogonal", "orthogonal", "side_basis"]
 
 
 class Bounds(NamedTuple):
@@ -131,8 +131,8 @@ def double_orthogonal(small: Reduction, *, centred: bool = True) -> tuple[Basis,
     sums = small.moments
     got = Words(f"moments of weight {sums.weight:g}")
     require(sums.weight > 0, "double_orthogonal", "small", "of positive weight", got)
-    x = _basis(small.x, sums.weight, sums.sum_x, sums.gram_x, centred=centred)
-    y = _basis(small.y, sums.weight, sums.sum_y, sums.gram_y, centred=centred)
+    x = side_basis(small.x, sums.weight, sums.sum_x, sums.gram_x, centred=centred)
+    y = side_basis(small.y, sums.weight, sums.sum_y, sums.gram_y, centred=centred)
     return x, y
 
 
@@ -163,10 +163,25 @@ def orthogonal(
 
     G = executor_for(low.rows, executor).reduce(add, block, low.rows)
     none = array_namespace(G).zeros(low.rank, dtype=G.dtype, device=device(G))
-    return _basis(low, 1.0, none, G, centred=False)
+    return side_basis(low, 1.0, none, G, centred=False)
 
 
-def _basis(low: LowRank, weight: float, s: Array, G: Array, *, centred: bool) -> Basis:
+def side_basis(low: LowRank, weight: float, s: Array, G: Array, *, centred: bool) -> Basis:
+    r"""Return the basis of one side, given its sums.
+
+    Parameters
+    ----------
+    low : LowRank
+        The factor of its kernel matrix.
+    weight : float
+        The number of rows.
+    s : Array of shape (m,)
+        The sums of the features.
+    G : Array of shape (m, m)
+        The sums of their products.
+    centred : bool
+        Whether the mean is taken off.
+    """
     xp = array_namespace(G)
     mean = s / weight if centred else xp.zeros_like(s)
     if centred:

@@ -1,6 +1,5 @@
 """Classification: the joint law of X and labels (paper, section *Binary classification*)."""
 
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -10,27 +9,25 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from jointdist._array import is_array, like
 from jointdist.atoms import Vector
-from jointdist.basis import double_orthogonal
 from jointdist.coding import Coded, Coding
 from jointdist.errors import require
 from jointdist.estimator import require_columns
 from jointdist.executor import Executor
-from jointdist.fitting import Marginals, Positivity, Problem
+from jointdist.fitting import Marginals, Positivity
 from jointdist.kernels import Delta, Kernel
 from jointdist.labels import Labels, class_weights, learn_labels
 from jointdist.law import Conditional
-from jointdist.leave_one_out import leave_one_out_scores
 from jointdist.model import JointDistribution
 from jointdist.parameters import NestedParameters
 from jointdist.programs import Solution
 from jointdist.rows import as_rows, as_weights
 from jointdist.search import Pivoting, Seed
+from jointdist.selection import Selection
 from jointdist.simplex import onto_simplex
 
 __all__ = ["JointClassifier", "LabelDistribution"]
 
 _NAME = "JointClassifier"
-_RIDGES = 10.0 ** np.arange(2, -3.1, -0.5)  # times k(x, x) over the number of rows
 
 
 class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
@@ -106,8 +103,10 @@ class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
         positivity: Positivity = "none",
         grid_rows: int = 20_000,
         class_weight: object = None,
+        selection: Selection | None = None,
         random_state: Seed = None,
         executor: Executor | None = None,
+        verbose: int = 1,
     ) -> None:
         self.kernel_x = kernel_x
         self.regularization = regularization
@@ -118,8 +117,10 @@ class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
         self.positivity = positivity
         self.grid_rows = grid_rows
         self.class_weight = class_weight
+        self.selection = selection
         self.random_state = random_state
         self.executor = executor
+        self.verbose = verbose
 
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Learn the joint law of rows and labels.
@@ -324,17 +325,3 @@ class LabelDistribution(JointDistribution):
     @property
     def _name(self) -> str:
         return _NAME
-
-    def _ridge(self, problem: Problem) -> float:
-        """Return the ridge of the best leave-one-out score, of laws that may be signed."""
-        if problem.marginals != "exact":
-            x, y = double_orthogonal(self._reduction)
-            problem = replace(problem, x=x, y=y, marginals="exact")
-        sums, weights = problem.moments, problem.sample.weights
-        n = sums.weight
-        if weights is not None:  # they may have a sum of one
-            share = weights / weights.max()
-            n = max(n, float(share.sum() ** 2 / (share @ share)))
-        ridges = _RIDGES * (sums.trace_x / sums.weight) / n
-        scores = leave_one_out_scores(problem, ridges, self.units)
-        return float(ridges[scores.argmin()])

@@ -4,12 +4,15 @@ from dataclasses import replace
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky
 from sklearn.utils.validation import check_is_fitted
 
 from jointdist._array import Array, like, to_numpy
 from jointdist.atoms import Atoms, FewAtoms, Vector, host_features
 from jointdist.basis import Basis, double_orthogonal
+from jointdist.coding import Coding
+from jointdist.criteria import LAW, Outcomes, Trial
 from jointdist.energy import energy_scores, units_of
 from jointdist.errors import InfeasibleError, Words, require, require_kind
 from jointdist.estimator import KernelEstimator
@@ -21,19 +24,19 @@ from jointdist.law import Conditional
 from jointdist.laws import FewSupport, Laws, Support
 from jointdist.moments import Moments
 from jointdist.pivots import is_large
-from jointdist.programs import Objective, Solution, Status, embedding
+from jointdist.programs import Objective, Solution, Status, closed_form, embedding
 from jointdist.programs.embedding import Scope
 from jointdist.queries import Fixed, Queries
 from jointdist.reduction import Reduction
 from jointdist.rows import Rows
 from jointdist.sample import Sample
 from jointdist.search import Pivoting, Seed
+from jointdist.selection import Selection
+from jointdist.tuning import Contest, Side, paired_moments
 
 __all__ = ["ConditionalMeanEmbedding"]
 
 _MOST = 5_000  # rows of the full estimator
-_RIDGE = 0.3  # over the number of rows
-_LAW = 0.1  # mass of an embedding that says anything; less has no skill
 _JITTER = 1e-13  # of the trace, that makes a kernel matrix definite
 
 
@@ -57,8 +60,7 @@ class ConditionalMeanEmbedding(KernelEstimator):
         As in :class:`~jointdist.JointDistribution`. The full estimator does not need that
         of Y.
     regularization : float or "auto", default="auto"
-        The ridge :math:`\lambda`, positive. By default 0.3 over the number of rows (their
-        weight).
+        The ridge :math:`\lambda`, positive; by default chosen by ``selection``.
     tol, max_rank
         As in :class:`~jointdist.JointDistribution`; with constraints, ``tol`` holds for few
         rows too, as weights on pivots that are nearly alike would be huge.
@@ -78,10 +80,14 @@ class ConditionalMeanEmbedding(KernelEstimator):
         anyway: seconds for 10,000 rows. With both at each row it is Eq. `optgenCME`.
     grid_rows : int, default=20_000
         The most rows on which ``"sample"`` holds; of more, on a random choice.
+    selection : Selection, optional
+        As in :class:`~jointdist.JointDistribution`; constraints do not take part.
     random_state : int, Generator, RandomState, optional
         The seed of pivots and of choices of rows.
     executor : Executor, optional
         How row blocks are worked on.
+    verbose : int, default=1
+        Whether long work shows its progress, on a terminal.
 
     Attributes
     ----------
@@ -96,6 +102,8 @@ class ConditionalMeanEmbedding(KernelEstimator):
         The ridge.
     kernel_x_, kernel_y_ : Kernel
         The kernels.
+    selection_ : Selected or None
+        What was tried to find kernels and ridge, and how it fared.
     moments_ : Moments
         What the sample was reduced to; only with low rank.
     grid_rows_ : array of int
@@ -138,8 +146,10 @@ class ConditionalMeanEmbedding(KernelEstimator):
         normalization: Scope = "none",
         positivity: Scope = "none",
         grid_rows: int = 20_000,
+        selection: Selection | None = None,
         random_state: Seed = None,
         executor: Executor | None = None,
+        verbose: int = 1,
     ) -> None:
         self.kernel_x = kernel_x
         self.kernel_y = kernel_y
@@ -151,8 +161,10 @@ class ConditionalMeanEmbedding(KernelEstimator):
         self.normalization = normalization
         self.positivity = positivity
         self.grid_rows = grid_rows
+        self.selection = selection
         self.random_state = random_state
         self.executor = executor
+        self.verbose = verbose
 
     def given(self, x: object) -> Conditional:
         """Return the law of Y for each row of ``x``: its expectations are Eq. `CMEeq1hat`.
@@ -178,6 +190,9 @@ class ConditionalMeanEmbedding(KernelEstimator):
         require(ridge != 0, where, "regularization", "positive", ridge)
         known = isinstance(self.low_rank, bool)
         require(known, where, "low_rank", "True or False", self.low_rank)
+        rule = 'another than "ratio", as there is no joint law'
+        criterion = None if self.selection is None else self.selection.criterion
+        require(criterion != "ratio", where, "selection", rule, self.selection)
         for name in ("normalization", "positivity"):
             value, rule = getattr(self, name), '"none" if not `low_rank`'
             require(self.low_rank or value == "none", where, name, rule, value)
@@ -185,7 +200,7 @@ class ConditionalMeanEmbedding(KernelEstimator):
     def _learn(self, sample: Sample, rng: np.random.Generator) -> Self:
         if self.low_rank:
             return super()._learn(sample, rng)
-        self._choose_kernels(sample, rng)
+        self._choose(sample, rng)
         for name in ("moments_", "basis_y_", "_reduction"):
             self.__dict__.pop(name, None)  # of an earlier fit with low rank
         return self._solve_in_full(sample.counted)
@@ -209,7 +224,7 @@ class ConditionalMeanEmbedding(KernelEstimator):
         self.moments_, self._reduction = reduction.moments, reduction
         self.basis_x_, self.basis_y_ = double_orthogonal(reduction, centred=False)
         V_x, V_y = to_numpy(self.basis_x_.rotation), to_numpy(self.basis_y_.rotation)
-        ridge = self._ridge(self.moments_.weight)
+        self.regularization_ = ridge = self._ridge(sample)
         mean, goal = _objective(self.moments_, self.basis_x_, V_y, V_x, ridge)
         scopes = {self.normalization, self.positivity}
         most = self.grid_rows if "sample" in scopes else 0
@@ -235,7 +250,7 @@ class ConditionalMeanEmbedding(KernelEstimator):
         rows = sample.x.read(0, sample.n)
         w = np.ones(sample.n) if sample.weights is None else sample.weights
         n = float(w.sum())
-        ridge = self._ridge(n)
+        self.regularization_ = ridge = self._ridge(sample)
         K = to_numpy(kernel_matrix(self.kernel_x_, rows, rows))
         F = _inverse(K, np.minimum(n * ridge / w, 1e300))
         C = _root(K)
@@ -249,21 +264,32 @@ class ConditionalMeanEmbedding(KernelEstimator):
 
     def _put(self, sample: Sample, points: Array, weights: Vector) -> Self:
         """Keep the rows of Y that have weight; those that are equal count together."""
-        atoms, which = np.unique(to_numpy(points), axis=0, return_inverse=True)
-        total = np.zeros((len(atoms), weights.shape[1]))
-        np.add.at(total, which.ravel(), weights)
-        self._rows, self._weights = sample, total
-        place = like(atoms, points)
-        identity = like(np.eye(len(atoms)), points)
-        basis = _plain(FeatureMap(Delta(), place, identity))
-        rows = Rows(place, sample.y.where, sample.y.name)
-        coding, executor = self._codings[1], executor_for(sample.x, self.executor)
-        mean = np.full(len(atoms), 1 / len(atoms))
-        none = np.empty(0)
-        every = Atoms(_nothing(place), coding, sample.y, sample.weights, none, executor)
-        few = FewAtoms(basis, coding, rows, None, mean, executor, sample=every)
-        self._support = FewSupport(few)
+        executor = executor_for(sample.x, self.executor)
+        self._support, which = _atoms(points, self._codings[1], sample, executor)
+        self._rows, self._weights = sample, _added(weights, which)
         return self
+
+    def _trial(self, contest: Contest, x: Side, y: Side, part: int) -> Trial:
+        sums, rows = paired_moments(x, y, part), contest.train(part)
+        basis_x, basis_y = x.basis(part), y.basis(part)
+        V_x, V_y = to_numpy(basis_x.rotation), to_numpy(basis_y.rotation)
+        _, goal = _objective(sums, basis_x, V_y, V_x, 0.0)
+        pivots, coding = y.low.map.landmarks, self._codings[1]
+        executor = executor_for(rows.x, self.executor)
+        support, which = y.remember(
+            ("atoms", part), lambda: _atoms(pivots, coding, rows, executor)
+        )
+        held = y.remember(
+            ("outcomes", part), lambda: _outcomes(support, contest.held(part))
+        )
+        weights = _added(to_numpy(basis_y.expansion), which)
+        expansion = len(weights) * weights
+        solve = lambda ridge: expansion @ closed_form(goal.at(ridge)).value  # noqa: E731
+        return Trial(solve, x.psi(part), held)
+
+    def _unit(self, x: float, y: float) -> float:
+        del y
+        return x
 
     def _of_y(self, x: Rows) -> Laws:
         if self.solution_.status is Status.INFEASIBLE:
@@ -280,18 +306,13 @@ class ConditionalMeanEmbedding(KernelEstimator):
         unit = units_of(z, atoms.shares)
         marginal = Laws(Support(atoms), Fixed(np.empty((x.n, 0))))
         _, other = energy_scores(marginal, y, unit=unit)
-        known = laws.masses() > _LAW
+        known = laws.masses() > LAW
         if not known.any():
             return other, other
         queries = laws.queries.take(known)
         own = other.copy()
         own[known], _ = energy_scores(replace(laws, queries=queries), y[known], unit=unit)
         return own, other
-
-    def _ridge(self, n: float) -> float:
-        ridge = _RIDGE / n if self.regularization == "auto" else self.regularization
-        self.regularization_ = float(ridge)
-        return self.regularization_
 
     @property
     def _sample(self) -> Sample:
@@ -331,6 +352,34 @@ def _root(K: Vector) -> Vector:
             return np.asarray(cholesky(K + jitter * np.eye(len(K)), lower=True))
         except LinAlgError:
             jitter *= 10
+
+
+def _atoms(
+    points: Array, coding: Coding, sample: Sample, executor: Executor
+) -> tuple[FewSupport, NDArray[np.intp]]:
+    """Return the distinct points as atoms, and which of them each point is."""
+    atoms, which = np.unique(to_numpy(points), axis=0, return_inverse=True)
+    place = like(atoms, points)
+    basis = _plain(FeatureMap(Delta(), place, like(np.eye(len(atoms)), points)))
+    rows = Rows(place, sample.y.where, sample.y.name)
+    mean = np.full(len(atoms), 1 / len(atoms))
+    none = np.empty(0)
+    every = Atoms(_nothing(place), coding, sample.y, sample.weights, none, executor)
+    few = FewAtoms(basis, coding, rows, None, mean, executor, sample=every)
+    return FewSupport(few), which.ravel()
+
+
+def _added(weights: Vector, which: NDArray[np.intp]) -> Vector:
+    """Return the sums of the weights of equal points."""
+    total = np.zeros((which.max() + 1, weights.shape[1]))
+    np.add.at(total, which, weights)
+    return total
+
+
+def _outcomes(support: FewSupport, held: Sample) -> Outcomes:
+    """Return rows held out as embeddings on pivots of other rows see them."""
+    points = to_numpy(held.y.read(0, held.n))
+    return Outcomes(support, points, held.weights, divided=False, offset=-1.0)
 
 
 def _nothing(place: Array) -> Basis:

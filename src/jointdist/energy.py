@@ -12,26 +12,75 @@ import numpy as np
 
 from jointdist._array import to_numpy
 from jointdist.atoms import Atoms, Vector
-from jointdist.laws import Laws
+from jointdist.laws import Laws, Support
 from jointdist.ordered import Ordered
 
-__all__ = ["energy_scores", "units_of"]
+__all__ = ["Energy", "energy_scores", "units_of"]
 
 _MANY = 4096  # atoms of several columns that are compared with each other
 _CELLS = 1 << 23  # of laws by features that are worked on at a time
 _POINTS = 256  # whose distances to all atoms are formed at a time
 
 
-class _Distances(NamedTuple):
+class Energy(NamedTuple):
     r"""Sums of distances over the atoms, with weights :math:`f = \omega (1, \Psi)`.
 
-    ``total`` is the sum of :math:`f`, ``spread`` that of :math:`|y - y'| f f'^\top`, and
-    ``to_points`` gives those of :math:`|y - z| f` for points :math:`z`, as rows.
+    Attributes
+    ----------
+    total : array of shape (1 + m,)
+        The sum of :math:`f`.
+    spread : array of shape (1 + m, 1 + m)
+        The sum of :math:`|y - y'| f f'^\top`.
+    to_points : callable
+        Gives the sums of :math:`|y - z| f` for points :math:`z`, as rows.
     """
 
     total: Vector
     spread: Vector
     to_points: Callable[[Vector], Vector]
+
+    @staticmethod
+    def on(support: Support, unit: Vector | None = None) -> "Energy":
+        """Return the sums over the atoms of a support.
+
+        Parameters
+        ----------
+        support : Support
+            The atoms.
+        unit : array of shape (d,), optional
+            In what distances along each of several columns are measured.
+        """
+        atoms = support.atoms
+        scalar = atoms.width == 1 and atoms.coding.numeric
+        return _in_order(support.ordered(0)) if scalar else _in_pairs(atoms, unit)
+
+    def scores(self, t: Vector, near: Vector) -> Vector:
+        """Return the scores of laws, divided by their mass, at a point each.
+
+        Parameters
+        ----------
+        t : array of shape (q, m)
+            The coefficients of the laws.
+        near : array of shape (q, 1 + m)
+            What ``to_points`` gives for the points.
+        """
+        w = np.insert(t, 0, 1.0, axis=1)
+        w /= (w @ self.total)[:, None]
+        apart = np.einsum("qm,qm->q", w @ self.spread, w)
+        found: Vector = np.einsum("qm,qm->q", w, near) - apart / 2
+        return found
+
+    def marginal_scores(self, near: Vector) -> Vector:
+        """Return the scores of the law of all atoms at points.
+
+        Parameters
+        ----------
+        near : array of shape (q, 1 + m)
+            What ``to_points`` gives for the points.
+        """
+        one = self.total[0]
+        found: Vector = near[:, 0] / one - self.spread[0, 0] / one**2 / 2
+        return found
 
 
 def energy_scores(
@@ -57,28 +106,22 @@ def energy_scores(
     tuple of arrays of shape (q,)
         The scores of the laws, and of the marginal law.
     """
-    atoms = laws.atoms
-    scalar = atoms.width == 1 and atoms.coding.numeric
-    known = _in_order(laws.support.ordered(0)) if scalar else _in_pairs(atoms, unit)
-    total, spread, to_points = known
+    energy = Energy.on(laws.support, unit)
 
     def score(t: Vector, _mass: Vector, own: slice) -> Vector:
-        found, step = np.empty((len(t), 2)), _CELLS // len(total)
+        found, step = np.empty((len(t), 2)), _CELLS // len(energy.total)
         for start in range(0, len(t), step):
             part = slice(start, min(start + step, len(t)))
-            near = to_points(points[own][part])
-            w = np.insert(t[part], 0, 1.0, axis=1)
-            w /= (w @ total)[:, None]
-            apart = np.einsum("qm,qm->q", w @ spread, w)
-            found[part, 0] = np.einsum("qm,qm->q", w, near) - apart / 2
-            found[part, 1] = near[:, 0] / total[0] - spread[0, 0] / total[0] ** 2 / 2
+            near = energy.to_points(points[own][part])
+            found[part, 0] = energy.scores(t[part], near)
+            found[part, 1] = energy.marginal_scores(near)
         return found
 
     scores = laws.normalised.each(score)
     return scores[:, 0], scores[:, 1]
 
 
-def _in_order(ordered: Ordered) -> _Distances:
+def _in_order(ordered: Ordered) -> Energy:
     """Return the distances along a column, from sums up to each point."""
     table, first = ordered.table[-1], ordered.first[-1]
 
@@ -88,10 +131,10 @@ def _in_order(ordered: Ordered) -> _Distances:
         near: Vector = v * (2 * sums - table) - (2 * moved - first)
         return near
 
-    return _Distances(table, ordered.spread, to_points)
+    return Energy(table, ordered.spread, to_points)
 
 
-def _in_pairs(atoms: Atoms, unit: Vector | None) -> _Distances:
+def _in_pairs(atoms: Atoms, unit: Vector | None) -> Energy:
     """Return the distances between points of several columns or words, one by one."""
     if atoms.few:
         chosen, sums = atoms.distinct.points, atoms.distinct.sums
@@ -109,7 +152,7 @@ def _in_pairs(atoms: Atoms, unit: Vector | None) -> _Distances:
         parts = (points[start : start + _POINTS] for start in starts)
         return np.concatenate([_apart(atoms, unit, part, chosen) @ sums for part in parts])
 
-    return _Distances(sums.sum(axis=0), sums.T @ to_points(chosen), to_points)
+    return Energy(sums.sum(axis=0), sums.T @ to_points(chosen), to_points)
 
 
 def units_of(points: Vector, weights: Vector) -> Vector:

@@ -10,7 +10,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from jointdist._array import to_numpy
 from jointdist.atoms import Vector
+from jointdist.choice import Factoring, KernelContest
 from jointdist.coding import Coding, learn_coding
+from jointdist.criteria import Trial
 from jointdist.dependence import Dependence, dependence
 from jointdist.energy import energy_scores
 from jointdist.errors import ToleranceWarning, Words, is_whole, require
@@ -23,12 +25,15 @@ from jointdist.laws import Laws
 from jointdist.moments import Moments, moments
 from jointdist.parameters import NestedParameters
 from jointdist.programs import Solution
+from jointdist.progress import progress
 from jointdist.reduction import Reduction, reduce_sample
 from jointdist.rows import Rows, as_weights
 from jointdist.sample import Sample
-from jointdist.scales import chosen_kernel
+from jointdist.scales import family_of
 from jointdist.search import Pivoting, Seed, generator
+from jointdist.selection import Selected, Selection, require_selection
 from jointdist.target import y_for_Y
+from jointdist.tuning import Contest, Side
 
 __all__ = [
     "EXACT",
@@ -40,6 +45,8 @@ __all__ = [
 
 EXACT = 512  # rows that are factored to rounding, whatever the tolerance
 _DIGITS = 3  # that may be lost when rows are taken out
+_RANK = 1024  # of the factor of a kernel that was chosen, at most
+_STRENGTH = 0.1  # of the ridge where all rows are equal
 
 
 def require_columns(model: BaseEstimator, X: Any) -> None:
@@ -61,7 +68,11 @@ class LawEstimator(RegressorMixin, NestedParameters, BaseEstimator, ABC):
     """An estimator of the conditional laws of Y given X."""
 
     n_features_in_: int
+    regularization: float | str
+    selection: Selection | None
+    verbose: int
     regularization_: float
+    selection_: Selected | None
     moments_: Moments
     solution_: Solution
     coefficients_: Vector
@@ -92,6 +103,7 @@ class LawEstimator(RegressorMixin, NestedParameters, BaseEstimator, ABC):
         """
         self._check()
         where = self._name
+        require_selection(where, self.selection, self.verbose)
         x = learn_coding(X, where=where, name="X")
         got = Words("None: fit requires y to be passed, but the target y is None")
         require(Y is not None, where, "Y", "given", got)
@@ -223,6 +235,13 @@ class LawEstimator(RegressorMixin, NestedParameters, BaseEstimator, ABC):
         return type(self).__name__
 
     _codings: tuple[Coding, Coding]
+    _strength: float  # the ridge times the number of rows
+
+    def _ridge(self, sample: Sample) -> float:
+        """Return the ridge: that given, or as strong for these rows as was chosen."""
+        if isinstance(self.regularization, str):
+            return self._strength / sample.size
+        return float(self.regularization)
 
     def _changed(self, sign: int, part: Sample, sample: Sample) -> Self:
         """Solve again after a part of the rows has come or gone."""
@@ -358,22 +377,26 @@ class KernelEstimator(LawEstimator):
     _reduction: Reduction
 
     def _learn(self, sample: Sample, rng: np.random.Generator) -> Self:
-        self._choose_kernels(sample, rng)
-        weights = sample.weights
-        small = self._to_rounding(sample)
+        self._choose(sample, rng)
+        auto = isinstance(self.kernel_x, str)
         reduction = reduce_sample(
             self.kernel_x_,
             self.kernel_y_,
             sample.x,
             sample.y,
-            tol=0.0 if small else self.tol,
-            max_rank=self.max_rank,
+            tol=self._tol(sample),
+            max_rank=_RANK if auto and self.max_rank is None else self.max_rank,
             pivoting=self._rule(sample),
-            sample_weight=weights,
+            sample_weight=sample.weights,
             random_state=rng,
             executor=self.executor,
+            warn=not auto,
         )
         return self._solve(reduction, sample)
+
+    def _tol(self, sample: Sample) -> float:
+        """Return the tolerance; few rows are factored to rounding."""
+        return 0.0 if self._to_rounding(sample) else self.tol
 
     def _to_rounding(self, sample: Sample) -> bool:
         """Tell whether rows are so few that they are factored to rounding."""
@@ -386,11 +409,54 @@ class KernelEstimator(LawEstimator):
         del sample
         return self.pivoting
 
-    def _choose_kernels(self, sample: Sample, rng: np.random.Generator) -> None:
+    def _choose(self, sample: Sample, rng: np.random.Generator) -> None:
+        """Choose kernels and ridge: those given, or the best on rows held out."""
         weights = sample.weights
-        x, y = zip(self._codings, (sample.x, sample.y), strict=True)
-        self.kernel_x_ = chosen_kernel("x", self.kernel_x, *x, weights=weights, rng=rng)
-        self.kernel_y_ = chosen_kernel("y", self.kernel_y, *y, weights=weights, rng=rng)
+        sides = zip(self._codings, (sample.x, sample.y), strict=True)
+        kernels = ("x", self.kernel_x), ("y", self.kernel_y)
+        families = [
+            family_of(*kernel, *side, weights=weights, rng=rng)
+            for kernel, side in zip(kernels, sides, strict=True)
+        ]
+        self.selection_, self._strength = None, _STRENGTH
+        self.kernel_x_, self.kernel_y_ = (family.at(1.0) for family in families)
+        if self.regularization != "auto" and not any(family.free for family in families):
+            return
+        how = Selection() if self.selection is None else self.selection
+        with progress(f"{self._name}: kernels and ridge", verbose=self.verbose) as tell:
+            contest = Contest(self._name, how, sample, self._seed, tell)
+            if not contest.folds:
+                return  # all rows are equal
+            factoring = Factoring(
+                self._tol(sample), self.max_rank, self._rule(contest.sample), self._seed
+            )
+            KernelContest(
+                contest,
+                factoring,
+                lambda x, y, part: self._trial(contest, x, y, part),
+                self._unit,
+                self.regularization,
+                centred=self._centred,
+            ).run(*families)
+            self.selection_ = contest.result()
+        chosen = self.selection_.chosen
+        assert chosen.kernel_x is not None  # noqa: S101  # for type checkers
+        assert chosen.kernel_y is not None  # noqa: S101
+        self.kernel_x_, self.kernel_y_ = chosen.kernel_x, chosen.kernel_y
+        self._strength = self.selection_.regularization * sample.size
+
+    @property
+    def _centred(self) -> bool:
+        """Whether the bases are."""
+        return False
+
+    @abstractmethod
+    def _unit(self, x: float, y: float) -> float:
+        """Return the unit of the ridge, given the mean diagonals of the kernels."""
+
+    @abstractmethod
+    def _trial(self, contest: Contest, x: Side, y: Side, part: int) -> Trial:
+        """Return a model of all rows of a contest but those of a part."""
 
     def _relearn(self, sums: Moments, sample: Sample) -> Self:
         old = self._reduction

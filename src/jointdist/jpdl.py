@@ -28,6 +28,7 @@ from jointdist.moments import Moments
 from jointdist.polynomials import PolynomialMap, Polynomials, orthonormal_polynomials
 from jointdist.sample import Sample
 from jointdist.search import Seed
+from jointdist.selection import Selection
 from jointdist.target import y_for_Y
 
 __all__ = ["PolynomialJointDistribution"]
@@ -125,16 +126,20 @@ class PolynomialJointDistribution(JointEstimator):
         marginals: Marginals = "total",
         positivity: PolynomialPositivity = "none",
         grid_rows: int = 20_000,
+        selection: Selection | None = None,
         random_state: Seed = None,
         executor: Executor | None = None,
+        verbose: int = 1,
     ) -> None:
         self.degree = degree
         self.regularization = regularization
         self.marginals = marginals
         self.positivity = positivity
         self.grid_rows = grid_rows
+        self.selection = selection
         self.random_state = random_state
         self.executor = executor
+        self.verbose = verbose
 
     @y_for_Y
     def squares(self, X: object, Y: object) -> Vector:
@@ -191,6 +196,7 @@ class PolynomialJointDistribution(JointEstimator):
             words = [coding.label(i) for i, known in enumerate(coding.categories) if known]
             got = Words(f"words in column {', '.join(words)}; give indicators of them")
             require(coding.numeric, self._name, name, "numbers", got)
+        self.selection_ = None
         self.degrees_ = self._degrees(sample)
         return self._solve(self._orthonormal(sample), sample)
 

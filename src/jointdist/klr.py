@@ -26,7 +26,7 @@ from jointdist.parameters import NestedParameters
 from jointdist.programs.blocks import Blocks
 from jointdist.programs.logistic import LogisticSolution, logistic
 from jointdist.rows import as_weights
-from jointdist.scales import chosen_kernel
+from jointdist.scales import family_of
 from jointdist.search import Pivoting, Seed, generator
 
 __all__ = ["KernelLogisticRegression"]
@@ -293,7 +293,8 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
         got = Words(f"one class only: {classes.tolist()[0]!r}")
         require(len(classes) > 1, _NAME, "y", "of at least two classes", got)
         rng = generator(_NAME, self.random_state)
-        kernel = chosen_kernel("x", self.kernel_x, coding, rows, weights=weights, rng=rng)
+        family = family_of("x", self.kernel_x, coding, rows, weights=weights, rng=rng)
+        kernel = family.at(1.0)
         executor = executor_for(rows, self.executor)
         counted = rows.n if weights is None else np.count_nonzero(weights)
         low = pivoted_cholesky(

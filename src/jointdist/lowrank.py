@@ -36,7 +36,13 @@ from jointdist.search import (
     kernel_rounding,
 )
 
-__all__ = ["LowRank", "choose_pivots", "pivoted_cholesky", "warn_if_short"]
+__all__ = [
+    "LowRank",
+    "choose_pivots",
+    "factored",
+    "pivoted_cholesky",
+    "warn_if_short",
+]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -238,9 +244,15 @@ def pivoted_cholesky(
     goal = checked_goal(where, rows, tol, max_rank, pivoting, relative=relative)
     rng, executor = generator(where, random_state), executor_for(rows, executor)
     search = Search(kernel, "kernel", eps, rows, weights, goal, rng, executor)
+    low = factored(search, pivoting)
+    warn_if_short(where, "X", goal, low)
+    return low
+
+
+def factored(search: Search, pivoting: Pivoting) -> LowRank:
+    """Return the factor, and no warning if it falls short of its goal."""
     found = choose_pivots(search, pivoting)
-    warn_if_short(where, "X", goal, found)
-    return LowRank(found.map, found.rows, found.trace, found.error, rows)
+    return LowRank(found.map, found.rows, found.trace, found.error, search.rows)
 
 
 def choose_pivots(search: Search, pivoting: Pivoting) -> Pivots:
@@ -254,7 +266,7 @@ def choose_pivots(search: Search, pivoting: Pivoting) -> Pivots:
     return in_rounds(search, uniform=pivoting == "random", start=start)
 
 
-def warn_if_short(where: str, name: str, goal: Goal, found: Pivots) -> None:
+def warn_if_short(where: str, name: str, goal: Goal, found: Pivots | LowRank) -> None:
     """Warn if the tolerance was not reached.
 
     A tolerance of zero asks for ``max_rank`` pivots, or for all that rounding allows.

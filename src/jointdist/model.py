@@ -3,6 +3,7 @@
 from typing import Self
 
 from jointdist.basis import double_orthogonal
+from jointdist.criteria import Outcomes, Trial
 from jointdist.errors import require_kind
 from jointdist.estimator import JointEstimator, KernelEstimator
 from jointdist.executor import Executor, executor_for
@@ -10,6 +11,7 @@ from jointdist.fitting import (
     Marginals,
     Positivity,
     Problem,
+    path,
     require_arguments,
     solve,
 )
@@ -18,10 +20,10 @@ from jointdist.kernels import Kernel
 from jointdist.reduction import Reduction
 from jointdist.sample import Sample
 from jointdist.search import Pivoting, Seed
+from jointdist.selection import Selection
+from jointdist.tuning import Contest, Side, paired_moments
 
 __all__ = ["JointDistribution"]
-
-_RIDGE = 0.1  # over the number of rows
 
 
 class JointDistribution(KernelEstimator, JointEstimator):
@@ -35,16 +37,16 @@ class JointDistribution(KernelEstimator, JointEstimator):
     Parameters
     ----------
     kernel_x, kernel_y : Kernel or "auto", default="auto"
-        The kernels of the two sides. By default a Gaussian for numbers, with scales by
-        the median heuristic, times a Delta for each column of words.
+        The kernels of the two sides. By default a Gaussian for numbers, times a Delta for
+        each column of words, with scales chosen by ``selection``.
     regularization : float or "auto", default="auto"
-        The ridge :math:`\lambda`, zero or positive. By default 0.1 over the number of
-        rows (their weight).
+        The ridge :math:`\lambda`, zero or positive; by default chosen by ``selection``.
     tol : float, default=1e-3
         The share of the trace of each kernel matrix that its low-rank factor may lose.
         Up to 512 rows are factored to rounding.
     max_rank : int, optional
-        The largest rank of a factor.
+        The largest rank of a factor; by default 2,048, or 1,024 for a kernel of X that was
+        chosen, whose trace error is then what it is.
     pivoting : {"auto", "rp", "greedy", "random", "column"}, default="auto"
         How pivots are chosen; see :func:`~jointdist.pivoted_cholesky`.
     marginals : {"exact", "total", "free"}, default="exact"
@@ -66,10 +68,15 @@ class JointDistribution(KernelEstimator, JointEstimator):
         rotated basis (milliseconds, nearer still) or at the pivots (seconds).
     grid_rows : int, default=20_000
         The most rows on whose grid ``"grid"`` holds.
+    selection : Selection, optional
+        How kernels and ridge are chosen, if they are; by default by the energy score of the
+        laws in five-fold cross-validation, on up to 4,096 rows.
     random_state : int, Generator, RandomState, optional
         The seed of pivots and of choices of rows.
     executor : Executor, optional
         How row blocks are worked on.
+    verbose : int, default=1
+        Whether long work shows its progress, on a terminal.
 
     Attributes
     ----------
@@ -83,6 +90,8 @@ class JointDistribution(KernelEstimator, JointEstimator):
         The ridge.
     kernel_x_, kernel_y_ : Kernel
         The kernels.
+    selection_ : Selected or None
+        What was tried to find kernels and ridge, and how it fared.
     moments_ : Moments
         What the sample was reduced to.
     grid_rows_ : array of int
@@ -119,8 +128,10 @@ class JointDistribution(KernelEstimator, JointEstimator):
         marginals: Marginals = "exact",
         positivity: Positivity = "none",
         grid_rows: int = 20_000,
+        selection: Selection | None = None,
         random_state: Seed = None,
         executor: Executor | None = None,
+        verbose: int = 1,
     ) -> None:
         self.kernel_x = kernel_x
         self.kernel_y = kernel_y
@@ -131,15 +142,15 @@ class JointDistribution(KernelEstimator, JointEstimator):
         self.marginals = marginals
         self.positivity = positivity
         self.grid_rows = grid_rows
+        self.selection = selection
         self.random_state = random_state
         self.executor = executor
+        self.verbose = verbose
 
     def _solve(self, reduction: Reduction, sample: Sample) -> Self:
         """Solve for the coefficients, and prepare the laws of both sides."""
         self.moments_, self._reduction = reduction.moments, reduction
-        self.basis_x_, self.basis_y_ = double_orthogonal(
-            reduction, centred=self.marginals == "exact"
-        )
+        self.basis_x_, self.basis_y_ = double_orthogonal(reduction, centred=self._centred)
         problem = Problem(
             self.basis_x_,
             self.basis_y_,
@@ -148,8 +159,7 @@ class JointDistribution(KernelEstimator, JointEstimator):
             self.marginals,
             executor_for(sample.x, self.executor),
         )
-        auto = self.regularization == "auto"
-        self.regularization_ = self._ridge(problem) if auto else float(self.regularization)
+        self.regularization_ = self._ridge(sample)
         most = self.grid_rows if self.positivity == "grid" else 0
         self.grid_rows_ = sample.choose(most, self._seed)
         ridge, grid = self.regularization_, self.grid_rows_
@@ -157,9 +167,22 @@ class JointDistribution(KernelEstimator, JointEstimator):
         self._joint = Joint(problem, *self._codings, self.coefficients_)
         return self
 
-    def _ridge(self, problem: Problem) -> float:
-        """Return the ridge by a rule of thumb."""
-        return _RIDGE / problem.moments.weight
+    def _trial(self, contest: Contest, x: Side, y: Side, part: int) -> Trial:
+        sums, rows = paired_moments(x, y, part), contest.train(part)
+        bases = x.basis(part), y.basis(part)
+        problem = Problem(*bases, sums, rows, self.marginals, executor_for(rows.x))
+        held = y.remember(
+            ("outcomes", part),
+            lambda: Outcomes.of(problem, self._codings, contest.held(part), y.psi(part)),
+        )
+        return Trial(path(problem, self.positivity), x.psi(part), held)
+
+    def _unit(self, x: float, y: float) -> float:
+        return x * y
+
+    @property
+    def _centred(self) -> bool:
+        return self.marginals == "exact"
 
     def _check(self) -> None:
         require_arguments(

@@ -69,6 +69,7 @@ def reduce_sample(
     precision: Precision = "float64",
     random_state: Seed = None,
     executor: Executor | None = None,
+    warn: bool = True,
 ) -> Reduction:
     """Factor both kernel matrices and collect the moments of their features.
 
@@ -91,6 +92,8 @@ def reduce_sample(
         The seed.
     executor : Executor, optional
         How row blocks are worked on.
+    warn : bool, default=True
+        Whether to warn if ``max_rank`` is reached before ``tol``.
 
     Returns
     -------
@@ -142,7 +145,7 @@ def reduce_sample(
         found = [choose_pivots(search, pivoting) for search in searches]
         moments = sums(found)
 
-    for name, side in zip("XY", found, strict=True):
+    for name, side in zip("XY" if warn else "", found if warn else [], strict=True):
         warn_if_short(where, name, goal, side)
     low = [
         LowRank(f.map, f.rows, f.trace, f.error, s.rows)

@@ -43,6 +43,22 @@ class Sample:
         return self.x.n
 
     @property
+    def size(self) -> float:
+        """How many rows the sample is worth: the sum of its weights, and as many as its
+        effective size at least, as weights may have a sum of one.
+        """
+        if self.weights is None:
+            return float(self.n)
+        share = self.weights / self.weights.max()
+        return max(float(self.weights.sum()), float(share.sum() ** 2 / (share @ share)))
+
+    @property
+    def varied(self) -> bool:
+        """Whether there are two rows that differ."""
+        tables = (to_numpy(rows.read(0, rows.n)) for rows in (self.x, self.y))
+        return any((table != table[0]).any() for table in tables)
+
+    @property
     def counted(self) -> "Sample":
         """The rows whose weight is not zero."""
         if self.weights is None or self.weights.all():

@@ -4,7 +4,8 @@ Each column of numbers is measured in units of the median distance of two of its
 and the Gaussian's scale is the median distance of two rows in these units.
 """
 
-from typing import cast
+from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,16 +13,74 @@ from numpy.typing import NDArray
 from jointdist._array import to_numpy
 from jointdist.coding import Coding
 from jointdist.errors import require
-from jointdist.kernels import Delta, Gaussian, Kernel
+from jointdist.kernels import Delta, Gaussian, Kernel, Product
 from jointdist.rows import Rows
 
-__all__ = ["chosen_kernel", "default_kernel", "median_scales"]
+__all__ = ["Family", "family_of", "median_scales"]
 
 _PAIRED = 512  # rows that are compared with each other
 _SIMILAR = 0.5  # of two rows that differ in one category among several columns
 
 
-def chosen_kernel(
+@dataclass(frozen=True, eq=False)
+class Family:
+    """Kernels of a table that differ by a factor of their scales.
+
+    Attributes
+    ----------
+    coding : Coding
+        Which columns are numbers.
+    scales : tuple of float
+        The scale of each column of numbers; empty if there is one kernel only.
+    given : Kernel, optional
+        The kernel, if there is one only.
+    name : str, default="common"
+        By what rule the scales are related to each other.
+    """
+
+    coding: Coding
+    scales: tuple[float, ...]
+    given: Kernel | None = None
+    name: str = "common"
+
+    @property
+    def free(self) -> bool:
+        """Whether there is a scale to choose."""
+        return bool(self.scales)
+
+    @property
+    def numbers(self) -> list[int]:
+        """The columns of numbers."""
+        return [i for i, known in enumerate(self.coding.categories) if known is None]
+
+    @property
+    def of_words(self) -> Kernel | None:
+        """The kernel of the columns of words: a Delta for each; None if there are none."""
+        words = [i for i, known in enumerate(self.coding.categories) if known is not None]
+        if not self.numbers and len(words) == 1:
+            return Delta()
+        parts: list[Any] = [Delta(_SIMILAR).on(i) for i in words]
+        return Product(*parts) if len(parts) > 1 else parts[0] if parts else None
+
+    def at(self, factor: float) -> Kernel:
+        """Return a Gaussian for the numbers, times the kernel of the words.
+
+        Parameters
+        ----------
+        factor : float
+            What the scales are multiplied by.
+        """
+        if self.given is not None:
+            return self.given
+        words = self.of_words
+        if not self.scales:
+            return cast("Kernel", words)
+        scales = tuple(factor * scale for scale in self.scales)
+        gaussian = Gaussian(scales if len(scales) > 1 else scales[0])
+        return gaussian if words is None else gaussian.on(*self.numbers) * words
+
+
+def family_of(
     side: str,
     kernel: object,
     coding: Coding,
@@ -29,8 +88,8 @@ def chosen_kernel(
     *,
     weights: NDArray[np.float64] | None,
     rng: np.random.Generator,
-) -> Kernel:
-    """Return the kernel given, or the default if it is "auto".
+) -> Family:
+    """Return the kernels that come into question: the one given, or those of "auto".
 
     Parameters
     ----------
@@ -38,26 +97,6 @@ def chosen_kernel(
         The side, for messages.
     kernel : Kernel or "auto"
         What was given.
-    coding, rows, weights, rng
-        As in :func:`default_kernel`.
-    """
-    if isinstance(kernel, str) and kernel == "auto":
-        return default_kernel(coding, rows, weights, rng)
-    ok, rule = isinstance(kernel, Kernel), 'a kernel, as kernels.Gaussian(), or "auto"'
-    require(ok, rows.where, f"kernel_{side}", rule, kernel)
-    return cast("Kernel", kernel)
-
-
-def default_kernel(
-    coding: Coding,
-    rows: Rows,
-    weights: NDArray[np.float64] | None,
-    rng: np.random.Generator,
-) -> Kernel:
-    """Return a Gaussian for the numbers, times a Delta for each column of words.
-
-    Parameters
-    ----------
     coding : Coding
         Which columns are numbers.
     rows : Rows
@@ -67,19 +106,15 @@ def default_kernel(
     rng : Generator
         Chooses the rows of a large table that are compared.
     """
+    if not (isinstance(kernel, str) and kernel == "auto"):
+        good, rule = (
+            isinstance(kernel, Kernel),
+            'a kernel, as kernels.Gaussian(), or "auto"',
+        )
+        require(good, rows.where, f"kernel_{side}", rule, kernel)
+        return Family(coding, (), cast("Kernel", kernel), "given")
     numbers = [i for i, known in enumerate(coding.categories) if known is None]
-    words = [i for i, known in enumerate(coding.categories) if known is not None]
-    if not numbers and len(words) == 1:
-        return Delta()
-    parts: list[Kernel] = [Delta(_SIMILAR).on(i) for i in words]
-    if numbers:
-        scales = median_scales(rows, numbers, weights, rng)
-        gaussian = Gaussian(scales if len(scales) > 1 else scales[0])
-        parts.insert(0, gaussian.on(*numbers) if words else gaussian)
-    kernel = parts[0]
-    for part in parts[1:]:
-        kernel = kernel * part  # type: ignore[operator]  # ours can all be multiplied
-    return kernel
+    return Family(coding, median_scales(rows, numbers, weights, rng) if numbers else ())
 
 
 def median_scales(

@@ -1,0 +1,186 @@
+"""The kernels and the ridge of a model, chosen on rows held out."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from jointdist._array import to_numpy
+from jointdist.atoms import Vector
+from jointdist.criteria import Trial
+from jointdist.executor import executor_for, one_blas_thread
+from jointdist.features import kernel_matrix
+from jointdist.kernels import Kernel
+from jointdist.lowrank import factored
+from jointdist.relevance import relevant_scales
+from jointdist.sample import Sample
+from jointdist.scales import Family
+from jointdist.search import Goal, Pivoting, Search, kernel_rounding
+from jointdist.selection import Candidate
+from jointdist.tuning import Climb, Contest, Side
+
+__all__ = ["Factoring", "KernelContest", "relevant"]
+
+_RANK = 512  # of the factors of candidates, at most
+_EXPLAINED = 4  # features of Y by which columns of X are judged
+_ROWS = 500  # on which they are
+_FEWEST = 8  # rows below which columns are not told apart
+
+Try: TypeAlias = Callable[[Side, Side, int], Trial]
+
+
+@dataclass(frozen=True, slots=True)
+class Factoring:
+    """How kernel matrices are factored.
+
+    Attributes
+    ----------
+    tol : float
+        The share of the trace that may be lost.
+    max_rank : int, optional
+        The largest rank.
+    pivoting : str
+        How pivots are chosen.
+    seed : int
+        The seed of that.
+    """
+
+    tol: float
+    max_rank: int | None
+    pivoting: Pivoting
+    seed: int
+
+
+class KernelContest:
+    """Pairs of kernels, and how they fare.
+
+    Parameters
+    ----------
+    contest : Contest
+        The rows and the criterion.
+    factoring : Factoring
+        How kernel matrices are factored.
+    make : callable
+        Makes a trial of two sides and the part that is held out.
+    unit : callable
+        From the mean diagonals of both kernels to the unit of the ridge.
+    regularization : float or "auto"
+        The ridge, if it is given.
+    centred : bool
+        Whether bases are.
+    """
+
+    def __init__(
+        self,
+        contest: Contest,
+        factoring: Factoring,
+        make: Try,
+        unit: Callable[[float, float], float],
+        regularization: float | str,
+        *,
+        centred: bool,
+    ) -> None:
+        self.contest, self.factoring, self.make = contest, factoring, make
+        self.unit, self.regularization, self.centred = unit, regularization, centred
+        self._sides: dict[tuple[str, Kernel], Side] = {}
+
+    def run(self, x: Family, y: Family) -> None:
+        """Try kernels of two families, and of one with a scale for each column of X.
+
+        Parameters
+        ----------
+        x, y : Family
+            The kernels of X and of Y.
+        """
+        with one_blas_thread:  # the matrices are small
+            self._run(x, y)
+
+    def _run(self, x: Family, y: Family) -> None:
+        _, j = self._climb(x, y, (0, 0))
+        several = len(x.scales) > 1 and self.contest.how.scales == "each"
+        if several and self.contest.sample.n >= _FEWEST:
+            low = self._side("y", y, 0).low
+            U = to_numpy(low.map.features(low.rows.read(0, low.rows.n)))
+            each = relevant(x, self.contest.sample, U)
+            if each is not None:
+                self._climb(each, y, (0, j))
+
+    def _climb(self, x: Family, y: Family, start: tuple[int, int]) -> tuple[int, int]:
+        def enter(i: int, j: int) -> float:
+            return self._enter(x, self._side("x", x, i), self._side("y", y, j)).score
+
+        return Climb(enter, (x, y)).down(*start)
+
+    def _enter(self, family: Family, x: Side, y: Side) -> Candidate:
+        sums = self.contest.sample.weights
+        weight = float(self.contest.sample.n if sums is None else sums.sum())
+        unit = self.unit(sum(x.traces) / weight, sum(y.traces) / weight)
+        return self.contest.enter(
+            lambda part: self.make(x, y, part),
+            self.contest.ridges(self.regularization, unit),
+            kernel_x=x.low.kernel,
+            kernel_y=y.low.kernel,
+            factor_x=x.factor,
+            factor_y=y.factor,
+            scales=family.name,
+            rank_x=x.low.rank,
+            rank_y=y.low.rank,
+        )
+
+    def _side(self, name: str, family: Family, power: int) -> Side:
+        kernel = family.at(2.0**power)
+        if (name, kernel) not in self._sides:
+            self._sides[name, kernel] = self._factored(name, kernel, 2.0**power)
+        return self._sides[name, kernel]
+
+    def _factored(self, name: str, kernel: Kernel, factor: float) -> Side:
+        sample, how = self.contest.sample, self.factoring
+        rows = sample.x if name == "x" else sample.y
+        most = min(how.max_rank or _RANK, rows.n)
+        goal = Goal(how.tol, relative=True, max_rank=most, rank_asked=True)
+        eps = kernel_rounding(kernel, rows, f"kernel_{name}")
+        rng, executor = np.random.default_rng(how.seed), executor_for(rows)
+        weights = sample.weights
+        search = Search(kernel, f"kernel_{name}", eps, rows, weights, goal, rng, executor)
+        low = factored(search, how.pivoting)
+        return Side(low, self.contest.parts, weights, self.centred, factor)
+
+
+def relevant(x: Family, sample: Sample, U: Vector) -> Family | None:
+    """Return the family with scales by what each column of X says about features of Y.
+
+    None if that cannot be told.
+
+    Parameters
+    ----------
+    x : Family
+        The kernels of X, with a scale for each column of numbers.
+    sample : Sample
+        The rows.
+    U : array of shape (n, m)
+        Features of Y at them.
+    """
+    X = to_numpy(sample.x.read(0, sample.n))
+    w = np.ones(sample.n) if sample.weights is None else sample.weights
+    w = w * (sample.size / w.sum())
+    _, first, which = np.unique(
+        np.hstack([X, U.round(12)]), axis=0, return_index=True, return_inverse=True
+    )
+    w = np.bincount(which.ravel(), weights=w).astype(np.float64)
+    some = np.arange(len(first))
+    if len(some) > _ROWS:
+        some = np.sort(np.random.default_rng(0).choice(some, _ROWS, replace=False))
+    w, rows = w[some], first[some]
+    U = U[rows] - np.average(U[rows], axis=0, weights=w)
+    left, s, _ = np.linalg.svd(np.sqrt(w)[:, None] * U, full_matrices=False)
+    few = min(_EXPLAINED, int(np.sum(s > 1e-6 * s.max(initial=0.0))))
+    if few == 0:
+        return None
+    U = left[:, :few] * np.sqrt(w.sum() / w)[:, None]
+    scales, words = np.asarray(x.scales), x.of_words
+    z = sample.x.take(rows)
+    similarity = None if words is None else to_numpy(kernel_matrix(words, z, z))
+    Z = X[rows][:, x.numbers] / scales
+    factors = relevant_scales(Z, U, w, similarity=similarity)
+    return Family(x.coding, tuple((scales * factors).tolist()), None, "each")

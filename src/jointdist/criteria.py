@@ -1,0 +1,255 @@
+r"""By what models are judged, on rows that they were not fitted to.
+
+* *Energy*: the energy score of the laws of Y, for one column the CRPS. It asks for good
+  laws, whatever becomes of them.
+* *Ratio*: the squared distance of the ratio of the model to the true one over the product
+  of the marginals, up to a constant:
+  :math:`\langle H, S_Y H S_X \rangle - 2\, \overline{h(x_i, y_i)} + 2\, \overline{h}` with
+  the second moments :math:`S` of the functions over the rows held out. It asks for a good
+  joint law.
+* Any score of laws and outcomes.
+
+The first two cost a few small products for each ridge.
+"""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jointdist import scores
+from jointdist._array import to_numpy
+from jointdist.atoms import Vector
+from jointdist.coding import Coding
+from jointdist.energy import Energy, units_of
+from jointdist.errors import SignedLawWarning, Words, require
+from jointdist.fitting import Problem
+from jointdist.joint import Joint
+from jointdist.law import Conditional
+from jointdist.laws import FewSupport, Laws, Support
+from jointdist.queries import Fixed
+from jointdist.sample import Sample
+
+__all__ = [
+    "Criterion",
+    "Outcomes",
+    "Risk",
+    "Trial",
+    "energy_risk",
+    "ratio_risk",
+    "risk_of",
+]
+
+Criterion: TypeAlias = str | Callable[[Conditional, Any], ArrayLike]
+
+_NOTHING = 1e-12  # a mass that may be rounding
+LAW = 0.1  # mass of an embedding that says anything; less has no skill
+_SCORES = ("crps", "energy_score", "interval_score", "log_score", "second_moment_loss")
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """Rows of Y that are held out, as laws on the other rows see them.
+
+    Attributes
+    ----------
+    support : Support
+        The other rows.
+    points : array of shape (q, d)
+        The rows held out, coded.
+    weights : array of shape (q,), optional
+        Their weights.
+    psi : array of shape (q, m_Y), optional
+        The functions of Y at them, if there is a joint law.
+    divided : bool, default=True
+        Whether laws are divided by their mass.
+    offset : float, default=0.0
+        What is added to the coefficients of all laws.
+    """
+
+    support: Support
+    points: Vector
+    weights: Vector | None
+    psi: Vector | None = None
+    divided: bool = True
+    offset: float = 0.0
+
+    @staticmethod
+    def of(
+        problem: Problem, codings: tuple[Coding, Coding], held: Sample, psi: Vector
+    ) -> "Outcomes":
+        """Return rows held out as the laws of a joint model of other rows see them.
+
+        Parameters
+        ----------
+        problem : Problem
+            The other rows, and the bases.
+        codings : tuple of Coding
+            How words of both sides became numbers.
+        held : Sample
+            The rows held out.
+        psi : array of shape (q, m_Y)
+            The functions of Y at them.
+        """
+        none = np.zeros((problem.y.rank, problem.x.rank))
+        points = to_numpy(held.y.read(0, held.n))
+        return Outcomes(Joint(problem, *codings, none).support_y, points, held.weights, psi)
+
+    def mean(self, values: Vector) -> float:
+        """Return the weighted mean of a value for each row."""
+        return float(np.average(values, weights=self.weights))
+
+    @cached_property
+    def energy(self) -> Energy:
+        """The sums of distances between the atoms."""
+        return Energy.on(self.support, self._unit)
+
+    @cached_property
+    def near(self) -> Vector:
+        """The sums of distances of the atoms to the points."""
+        return self.energy.to_points(self.points)
+
+    @cached_property
+    def marginal_scores(self) -> Vector:
+        """The energy scores of the sample, for conditions of which nothing is known."""
+        if not isinstance(self.support, FewSupport):
+            return self.energy.marginal_scores(self.near)
+        every = Energy.on(Support(self.support.sample), self._unit)
+        return every.marginal_scores(every.to_points(self.points))
+
+    @cached_property
+    def known(self) -> Any:
+        """The outcomes as users know them."""
+        return self.support.atoms.decoded(self.points)
+
+    @property
+    def _unit(self) -> Vector | None:
+        if not isinstance(self.support, FewSupport):
+            return None
+        atoms = self.support.sample
+        return units_of(to_numpy(atoms.rows.read(0, atoms.n)), atoms.shares)
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    r"""A model of some rows, for any ridge, and the rows held out, which judge it.
+
+    Attributes
+    ----------
+    solve : callable
+        From the ridge to the coefficients :math:`H`, from functions of X to those of the
+        atoms.
+    psi : array of shape (q, m_X)
+        The functions of X at the rows held out.
+    outcomes : Outcomes
+        What came of them.
+    """
+
+    solve: Callable[[float], Vector]
+    psi: Vector
+    outcomes: Outcomes
+
+    def laws(self, H: Vector) -> Vector:
+        """Return the coefficients of the laws at the rows held out, ``(q, m)``."""
+        t: Vector = self.psi @ H.T
+        return t + self.outcomes.offset if self.outcomes.offset else t
+
+
+@dataclass(frozen=True, eq=False)
+class Risk:
+    """What is minimised.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    of : callable
+        From a trial and its coefficients to a number, the lower the better.
+    ours : bool
+        Whether it may be asked from several threads.
+    """
+
+    name: str
+    of: Callable[[Trial, Vector], float]
+    ours: bool
+
+    def path(self, trial: Trial, ridges: Vector) -> Vector:
+        """Return the risk for each ridge."""
+        return np.array([self.of(trial, trial.solve(r)) for r in ridges.tolist()])
+
+
+def risk_of(where: str, criterion: Criterion) -> Risk:
+    """Return the risk that a criterion stands for.
+
+    Parameters
+    ----------
+    where : str
+        The caller, for messages.
+    criterion : str or callable
+        A name, or a function of laws and outcomes.
+    """
+    if callable(criterion):
+        name = getattr(criterion, "__name__", None) or repr(criterion)
+        return Risk(name, _by_laws(where, criterion), ours=False)
+    names = ["energy", "ratio", *_SCORES]
+    known = criterion in names
+    rule = f"one of {names}, or a function of laws and outcomes"
+    require(known, where, "criterion", rule, criterion)
+    if criterion in _SCORES:
+        return Risk(criterion, _by_laws(where, getattr(scores, criterion)), ours=False)
+    return Risk(criterion, energy_risk if criterion == "energy" else ratio_risk, ours=True)
+
+
+def energy_risk(trial: Trial, H: Vector) -> float:
+    """Return the mean energy score; NaN if a law has no mass."""
+    held, t = trial.outcomes, trial.laws(H)
+    mass = held.energy.total @ np.insert(t, 0, 1.0, axis=1).T
+    if not held.divided:  # embeddings say nothing where they have no mass
+        known = mass > LAW
+        found = held.marginal_scores.copy()
+        found[known] = held.energy.scores(t[known], held.near[known])
+        return held.mean(found)
+    if not (mass > _NOTHING).all():
+        return np.nan
+    return held.mean(held.energy.scores(t, held.near))
+
+
+def ratio_risk(trial: Trial, H: Vector) -> float:
+    """Return the squared distance to the true ratio, up to a constant."""
+    held = trial.outcomes
+    if held.psi is None:
+        msg = "the ratio is that of a joint law"
+        raise TypeError(msg)
+    w = np.ones(len(held.points)) if held.weights is None else held.weights
+    w = w / w.sum()
+    x, y = trial.psi, held.psi
+    S_x, S_y = x.T @ (w[:, None] * x), y.T @ (w[:, None] * y)
+    joint = y.T @ (w[:, None] * x) - np.multiply.outer(w @ y, w @ x)
+    return float(np.sum(H * (S_y @ H @ S_x - 2 * joint)))
+
+
+def _by_laws(
+    where: str, f: Callable[[Conditional, Any], ArrayLike]
+) -> Callable[[Trial, Vector], float]:
+    """Return the mean of a score of laws and outcomes."""
+
+    def risk(trial: Trial, H: Vector) -> float:
+        held = trial.outcomes
+        laws = Laws(held.support, Fixed(trial.laws(H)), held.divided)
+        with warnings.catch_warnings():  # a law without mass has no score: that is enough
+            warnings.simplefilter("ignore", SignedLawWarning)
+            found = np.asarray(f(Conditional(laws), held.known))
+        q = len(held.points)
+        numbers = found.dtype.kind in "fiub" and found.shape[:1] in ((), (q,))
+        got = Words(f"{found.dtype} of shape {found.shape}")
+        rule = f"a function that returns a number, or one for each of {q} laws"
+        require(numbers, where, "criterion", rule, got)
+        if found.ndim == 0:
+            return float(found)
+        return held.mean(found.reshape(q, -1).mean(axis=1))
+
+    return risk

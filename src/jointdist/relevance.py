@@ -1,0 +1,120 @@
+r"""How much each column of X matters: one scale for each, by Gaussian process evidence.
+
+Let :math:`u_1, \dots, u_r` be the leading features of Y, whitened. If each is a Gaussian
+process in x plus noise, :math:`u \sim N(0, \sigma^2 (K + \rho I))`, the scales of the kernel
+and the noise :math:`\rho` can be found by maximum likelihood: a column that says nothing
+about Y gets a scale so wide that it does not count. The amplitude :math:`\sigma^2` has a
+closed form.
+"""
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_solve, cholesky
+from scipy.linalg.lapack import dpotri
+from scipy.optimize import minimize
+
+__all__ = ["evidence", "relevant_scales"]
+
+Vector: TypeAlias = NDArray[np.float64]
+
+_STEPS = 40
+_PRIOR = 3.0  # the standard deviation of the logarithm of a squared inverse scale
+_NOISE = 1e-6, 0.1, 1e3  # the least, the first and the most
+_RANGE = 12.0  # of the logarithm of a squared inverse scale
+
+
+def relevant_scales(
+    Z: Vector, U: Vector, weights: Vector, *, similarity: Vector | None = None
+) -> Vector:
+    """Return one factor for each column, by which its scale is to be multiplied.
+
+    Parameters
+    ----------
+    Z : array of shape (n, d)
+        The columns, each divided by a first guess of its scale.
+    U : array of shape (n, r)
+        What they are to explain.
+    weights : array of shape (n,)
+        How often each row was seen.
+    similarity : array of shape (n, n), optional
+        A kernel matrix of other columns, by which that of these is multiplied.
+
+    Returns
+    -------
+    array of shape (d,)
+        The factors; ones if the search fails.
+    """
+    d = Z.shape[1]
+    Z = Z - np.average(Z, axis=0, weights=weights)
+
+    def loss(theta: Vector) -> tuple[float, Vector]:
+        try:
+            value, slope = evidence(theta, Z, U, weights, similarity)
+        except LinAlgError:
+            return np.inf, np.zeros_like(theta)
+        inner = theta[:d] / _PRIOR
+        slope[:d] += inner / _PRIOR
+        return value + 0.5 * float(inner @ inner), slope
+
+    least, first, most = np.log(_NOISE)
+    bounds = [(-_RANGE, _RANGE)] * d + [(least, most)]
+    start = np.append(np.zeros(d), first)
+    found = minimize(
+        loss,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        options={"maxiter": _STEPS},
+    )
+    good = np.isfinite(found.fun) and np.isfinite(found.x).all()
+    factors: Vector = np.exp(-found.x[:d] / 2) if good else np.ones(d)
+    return factors
+
+
+def evidence(
+    theta: Vector, Z: Vector, U: Vector, weights: Vector, similarity: Vector | None = None
+) -> tuple[float, Vector]:
+    r"""Return the negative log-likelihood, but for constants, and its gradient.
+
+    Rows that were seen w times count as w rows with the same u: with :math:`N = \sum w` it
+    is :math:`\tfrac r2 (N \log \sigma^2 + \log|K + \rho W^{-1}| + (N - n) \log \rho)`.
+
+    Parameters
+    ----------
+    theta : array of shape (d + 1,)
+        The logarithms of the squared inverse scales, and of the noise.
+    Z : array of shape (n, d)
+        The columns.
+    U : array of shape (n, r)
+        What they explain.
+    weights : array of shape (n,)
+        How often each row was seen.
+    similarity : array of shape (n, n), optional
+        A matrix by which the kernel matrix is multiplied.
+    """
+    (n, d), r = Z.shape, U.shape[1]
+    square, rho, N = np.exp(theta[:d]), float(np.exp(theta[d])), float(weights.sum())
+    A = Z * np.sqrt(square)
+    norms = np.sum(A * A, axis=1)
+    K = np.exp(-0.5 * np.maximum(norms[:, None] + norms - 2 * A @ A.T, 0.0))
+    if similarity is not None:
+        K *= similarity
+    M = K.copy()
+    M[np.diag_indices(n)] += rho / weights
+    L = np.asarray(cholesky(M, lower=True))
+    alpha = np.asarray(cho_solve((L, True), U))
+    amplitude = max(float(np.sum(U * alpha)) / (N * r), np.finfo(float).tiny)
+    logs = 2 * float(np.log(np.diag(L)).sum()) + (N - n) * float(np.log(rho))
+    value = 0.5 * r * (N * float(np.log(amplitude)) + logs)
+    inverse, _ = dpotri(L, lower=1)
+    inverse = np.tril(inverse) + np.tril(inverse, -1).T
+    W = r * inverse - alpha @ alpha.T / amplitude
+    slope = np.empty(d + 1)
+    slope[d] = 0.5 * (rho * float(np.diag(W) @ (1 / weights)) + r * (N - n))
+    W *= K
+    across = 2 * (Z * Z).T @ W.sum(axis=1) - 2 * np.sum(Z * (W @ Z), axis=0)
+    slope[:d] = -0.25 * across * square
+    return value, slope
