@@ -150,7 +150,8 @@ class KernelContest:
 def relevant(x: Family, sample: Sample, U: Vector) -> Family | None:
     """Return the family with scales by what each column of X says about features of Y.
 
-    None if that cannot be told.
+    None if that cannot be told. Equal rows count once: they would pretend that there is no
+    noise.
 
     Parameters
     ----------
@@ -162,25 +163,17 @@ def relevant(x: Family, sample: Sample, U: Vector) -> Family | None:
         Features of Y at them.
     """
     X = to_numpy(sample.x.read(0, sample.n))
-    w = np.ones(sample.n) if sample.weights is None else sample.weights
-    w = w * (sample.size / w.sum())
-    _, first, which = np.unique(
-        np.hstack([X, U.round(12)]), axis=0, return_index=True, return_inverse=True
-    )
-    w = np.bincount(which.ravel(), weights=w).astype(np.float64)
-    some = np.arange(len(first))
-    if len(some) > _ROWS:
-        some = np.sort(np.random.default_rng(0).choice(some, _ROWS, replace=False))
-    w, rows = w[some], first[some]
-    U = U[rows] - np.average(U[rows], axis=0, weights=w)
-    left, s, _ = np.linalg.svd(np.sqrt(w)[:, None] * U, full_matrices=False)
+    _, rows = np.unique(np.hstack([X, U.round(12)]), axis=0, return_index=True)
+    if len(rows) > _ROWS:
+        rows = np.random.default_rng(0).choice(rows, _ROWS, replace=False)
+    left, s, _ = np.linalg.svd(U[rows] - U[rows].mean(axis=0), full_matrices=False)
     few = min(_EXPLAINED, int(np.sum(s > 1e-6 * s.max(initial=0.0))))
     if few == 0:
         return None
-    U = left[:, :few] * np.sqrt(w.sum() / w)[:, None]
+    U = left[:, :few] * np.sqrt(len(rows))
     scales, words = np.asarray(x.scales), x.of_words
     z = sample.x.take(rows)
     similarity = None if words is None else to_numpy(kernel_matrix(words, z, z))
     Z = X[rows][:, x.numbers] / scales
-    factors = relevant_scales(Z, U, w, similarity=similarity)
+    factors = relevant_scales(Z, U, similarity=similarity)
     return Family(x.coding, tuple((scales * factors).tolist()), None, "each")

@@ -25,9 +25,7 @@ _NOISE = 1e-6, 0.1, 1e3  # the least, the first and the most
 _RANGE = 12.0  # of the logarithm of a squared inverse scale
 
 
-def relevant_scales(
-    Z: Vector, U: Vector, weights: Vector, *, similarity: Vector | None = None
-) -> Vector:
+def relevant_scales(Z: Vector, U: Vector, *, similarity: Vector | None = None) -> Vector:
     """Return one factor for each column, by which its scale is to be multiplied.
 
     Parameters
@@ -36,8 +34,6 @@ def relevant_scales(
         The columns, each divided by a first guess of its scale.
     U : array of shape (n, r)
         What they are to explain.
-    weights : array of shape (n,)
-        How often each row was seen.
     similarity : array of shape (n, n), optional
         A kernel matrix of other columns, by which that of these is multiplied.
 
@@ -47,11 +43,11 @@ def relevant_scales(
         The factors; ones if the search fails.
     """
     d = Z.shape[1]
-    Z = Z - np.average(Z, axis=0, weights=weights)
+    Z = Z - Z.mean(axis=0)
 
     def loss(theta: Vector) -> tuple[float, Vector]:
         try:
-            value, slope = evidence(theta, Z, U, weights, similarity)
+            value, slope = evidence(theta, Z, U, similarity)
         except LinAlgError:
             return np.inf, np.zeros_like(theta)
         inner = theta[:d] / _PRIOR
@@ -75,12 +71,11 @@ def relevant_scales(
 
 
 def evidence(
-    theta: Vector, Z: Vector, U: Vector, weights: Vector, similarity: Vector | None = None
+    theta: Vector, Z: Vector, U: Vector, similarity: Vector | None = None
 ) -> tuple[float, Vector]:
     r"""Return the negative log-likelihood, but for constants, and its gradient.
 
-    Rows that were seen w times count as w rows with the same u: with :math:`N = \sum w` it
-    is :math:`\tfrac r2 (N \log \sigma^2 + \log|K + \rho W^{-1}| + (N - n) \log \rho)`.
+    At the best amplitude it is :math:`\tfrac r2 (n \log \sigma^2 + \log|K + \rho I|)`.
 
     Parameters
     ----------
@@ -90,30 +85,28 @@ def evidence(
         The columns.
     U : array of shape (n, r)
         What they explain.
-    weights : array of shape (n,)
-        How often each row was seen.
     similarity : array of shape (n, n), optional
         A matrix by which the kernel matrix is multiplied.
     """
     (n, d), r = Z.shape, U.shape[1]
-    square, rho, N = np.exp(theta[:d]), float(np.exp(theta[d])), float(weights.sum())
+    square, rho = np.exp(theta[:d]), float(np.exp(theta[d]))
     A = Z * np.sqrt(square)
     norms = np.sum(A * A, axis=1)
     K = np.exp(-0.5 * np.maximum(norms[:, None] + norms - 2 * A @ A.T, 0.0))
     if similarity is not None:
         K *= similarity
     M = K.copy()
-    M[np.diag_indices(n)] += rho / weights
+    M[np.diag_indices(n)] += rho
     L = np.asarray(cholesky(M, lower=True))
     alpha = np.asarray(cho_solve((L, True), U))
-    amplitude = max(float(np.sum(U * alpha)) / (N * r), np.finfo(float).tiny)
-    logs = 2 * float(np.log(np.diag(L)).sum()) + (N - n) * float(np.log(rho))
-    value = 0.5 * r * (N * float(np.log(amplitude)) + logs)
+    amplitude = max(float(np.sum(U * alpha)) / (n * r), np.finfo(float).tiny)
+    logs = 2 * float(np.log(np.diag(L)).sum())
+    value = 0.5 * r * (n * float(np.log(amplitude)) + logs)
     inverse, _ = dpotri(L, lower=1)
     inverse = np.tril(inverse) + np.tril(inverse, -1).T
     W = r * inverse - alpha @ alpha.T / amplitude
     slope = np.empty(d + 1)
-    slope[d] = 0.5 * (rho * float(np.diag(W) @ (1 / weights)) + r * (N - n))
+    slope[d] = 0.5 * rho * float(np.trace(W))
     W *= K
     across = 2 * (Z * Z).T @ W.sum(axis=1) - 2 * np.sum(Z * (W @ Z), axis=0)
     slope[:d] = -0.25 * across * square

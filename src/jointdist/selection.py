@@ -2,21 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from jointdist.atoms import Vector
 from jointdist.criteria import Criterion, risk_of
-from jointdist.drawing import axes
 from jointdist.errors import is_number, is_whole, require, require_kind
 from jointdist.folds import require_cv
 from jointdist.frames import to_frame
 from jointdist.kernels import Kernel
 from jointdist.parameters import Parametric
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["Candidate", "Scales", "Selected", "Selection", "require_selection"]
 
@@ -162,6 +158,8 @@ class Candidate:
 class Selected:
     """What a model chose, and among what: its attribute ``selection_``.
 
+    :func:`jointdist.plots.ridge_path` and :func:`jointdist.plots.scale_map` draw it.
+
     Attributes
     ----------
     candidates : list of Candidate
@@ -225,25 +223,3 @@ class Selected:
                 for name, value in row.items():
                     told.setdefault(name, []).append(value)
         return to_frame({name: np.asarray(values) for name, values in told.items()})
-
-    def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw the criterion along the ridges, a line for each candidate.
-
-        Needs matplotlib (``pip install jointdist[plot]``).
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw; by default on new axes.
-        """
-        ax = axes("Selected.plot", ax)
-        for number, candidate in enumerate(self.candidates):
-            ours = number == self.best
-            color, above = ("C0", 3.0) if ours else ("0.8", 2.0)
-            x, scores = candidate.regularizations, candidate.scores
-            ax.plot(x, scores, color=color, zorder=above)
-        ax.plot([self.regularization], [self.score], "o", color="C0", zorder=4)
-        ax.set_xscale("log")
-        ax.set_xlabel("regularization")
-        ax.set_ylabel(self.criterion)
-        return ax
