@@ -216,6 +216,9 @@ class Contest:
         Decides on the rows.
     tell : callable
         Where progress goes.
+    summed : bool, default=False
+        Whether ridges are added to a sum over the rows, and serve any number of them;
+        otherwise to a mean.
 
     Attributes
     ----------
@@ -228,7 +231,14 @@ class Contest:
     """
 
     def __init__(
-        self, where: str, how: Selection, sample: Sample, seed: int, tell: Tell
+        self,
+        where: str,
+        how: Selection,
+        sample: Sample,
+        seed: int,
+        tell: Tell,
+        *,
+        summed: bool = False,
     ) -> None:
         self.where, self.how, self.tell = where, how, tell
         self.risk = risk_of(where, how.criterion)
@@ -239,8 +249,9 @@ class Contest:
         self.folds = len(held)
         self.parts = parted(n, held) if held else [np.arange(n)]
         left = 1 - sum(map(len, held)) / (n * max(self.folds, 1))
-        self.size = left * self.sample.size  # of the rows that candidates are fitted to
-        self._all = sample.size
+        # of the rows that candidates are fitted to, and of all
+        self.size = 1.0 if summed else left * self.sample.size
+        self._all = 1.0 if summed else sample.size
         self.candidates: list[Candidate] = []
         self._start = perf_counter()
 
