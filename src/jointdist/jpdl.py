@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from jointdist._array import array_namespace, device
 from jointdist.atoms import Vector, host_features
 from jointdist.basis import Basis
+from jointdist.criteria import Outcomes, Trial
 from jointdist.errors import ToleranceWarning, Words, is_whole, require, require_kind
 from jointdist.estimator import JointEstimator
 from jointdist.executor import Executor, executor_for
@@ -18,24 +19,29 @@ from jointdist.fitting import (
     Marginals,
     PolynomialPositivity,
     Problem,
-    objective,
+    path,
     require_arguments,
     solve,
     solve_squares,
 )
 from jointdist.joint import Joint
-from jointdist.moments import Moments
+from jointdist.moments import Moments, moments
 from jointdist.polynomials import PolynomialMap, Polynomials, orthonormal_polynomials
+from jointdist.progress import progress
 from jointdist.sample import Sample
 from jointdist.search import Seed
 from jointdist.selection import Selection
 from jointdist.target import y_for_Y
+from jointdist.tuning import Contest, sum_without
 
 __all__ = ["PolynomialJointDistribution"]
 
 _MOST = 2048  # functions of a side
 _ROWS = 8192  # of a block
-_FAINT = 1e-3  # of the noise, what is taken for a signal at least
+_HIGHEST = 4  # degree that is tried
+_PER_FUNCTION = 2  # rows at least, for a degree that is tried
+_UNIT = 10.0  # of the ridges that are tried: from 1e-6 to 1e3
+_STRENGTH = 0.0  # of the ridge where all rows are equal
 
 
 class PolynomialJointDistribution(JointEstimator):
@@ -45,20 +51,19 @@ class PolynomialJointDistribution(JointEstimator):
     polynomial of degree :math:`q` in x and :math:`q` in y. The inner product is that of
     the sample, so that the basis is orthonormal by construction, nothing is lost to low
     rank, and the objective is Eq. `eq:polynomial`. It suits smooth dependence of a few
-    columns without heavy tails, and takes many more rows than functions: with fewer than
-    ten times as many, a lower degree is better. Far from the sample polynomials say
-    little, and :meth:`Conditional.novelty <jointdist.Conditional.novelty>` tells where.
+    columns without heavy tails, and takes many more rows than functions. Far from the
+    sample polynomials say little, and :meth:`Conditional.novelty <jointdist.Conditional.novelty>` tells where.
 
     Parameters
     ----------
-    degree : int, default=4
+    degree : int or "auto", default="auto"
         The total degree :math:`q` of the polynomials on each side; even for sums of
-        squares. Of the :math:`\binom{d + q}{q}` functions of :math:`d` columns, those
+        squares. By default one of up to four, chosen by ``selection``. Of the :math:`\binom{d + q}{q}` functions of :math:`d` columns, those
         that others make up on the sample are dropped, with a warning. Where there would
         be more than 2,048, the degree of that side is lowered, with a warning too.
     regularization : float or "auto", default="auto"
         The ridge :math:`\lambda`: all coefficients are divided by :math:`1 + \lambda`. By
-        default the ratio of noise to signal in the sample's moments.
+        default chosen by ``selection``.
     marginals : {"total", "exact", "free"}, default="total"
         As in :class:`~jointdist.JointDistribution`. Without positivity all three are the
         same model, and its marginals are those of the sample.
@@ -72,10 +77,16 @@ class PolynomialJointDistribution(JointEstimator):
         ``"tightened"``, ``"grid"``: as in :class:`~jointdist.JointDistribution`.
     grid_rows : int, default=20_000
         The most rows on whose grid ``"grid"`` holds.
+    selection : Selection, optional
+        How degree and ridge are chosen, if they are; as in
+        :class:`~jointdist.JointDistribution`. Of the constraints only ``"tightened"`` takes
+        part.
     random_state : int, Generator, RandomState, optional
         The seed of choices of rows.
     executor : Executor, optional
         How row blocks are worked on.
+    verbose : int, default=1
+        Whether long work shows its progress, on a terminal.
 
     Attributes
     ----------
@@ -92,6 +103,8 @@ class PolynomialJointDistribution(JointEstimator):
         The kernels :math:`\tau G^{-1} \tau^\top`.
     moments_ : Moments
         What the sample was reduced to.
+    selection_ : Selected or None
+        What was tried to find degree and ridge, and how it fared.
     degrees_ : tuple of int
         The degrees in x and in y.
     dropped_ : tuple of int
@@ -120,7 +133,7 @@ class PolynomialJointDistribution(JointEstimator):
 
     def __init__(
         self,
-        degree: int = 4,
+        degree: int | str = "auto",
         *,
         regularization: float | str = "auto",
         marginals: Marginals = "total",
@@ -178,11 +191,13 @@ class PolynomialJointDistribution(JointEstimator):
         )
         require_kind(self._name, "marginals", self.marginals, Marginals)
         require_kind(self._name, "positivity", self.positivity, PolynomialPositivity)
-        where, whole = self._name, is_whole(self.degree, least=1)
-        require(whole, where, "degree", "an integer of at least 1", self.degree)
+        where, degree = self._name, self.degree
+        auto = isinstance(degree, str) and degree == "auto"
+        rule = 'an integer of at least 1, or "auto"'
+        require(auto or is_whole(degree, least=1), where, "degree", rule, degree)
         if self.positivity != "sos":
             return
-        even = self.degree % 2 == 0
+        even = auto or int(degree) % 2 == 0
         require(even, where, "degree", 'even for positivity "sos"', self.degree)
         rule = (
             '"total" or "free" for positivity "sos", as a polynomial that is positive '
@@ -196,41 +211,104 @@ class PolynomialJointDistribution(JointEstimator):
             words = [coding.label(i) for i, known in enumerate(coding.categories) if known]
             got = Words(f"words in column {', '.join(words)}; give indicators of them")
             require(coding.numeric, self._name, name, "numbers", got)
-        self.selection_ = None
+        self._choose(sample)
         self.degrees_ = self._degrees(sample)
-        return self._solve(self._orthonormal(sample), sample)
+        return self._solve(self._orthonormal(sample, self.degrees_), sample)
+
+    def _choose(self, sample: Sample) -> None:
+        """Choose degree and ridge: those given, or the best on rows held out."""
+        self.selection_, self._strength = None, _STRENGTH
+        self._chosen, given = self._step, not isinstance(self.degree, str)
+        if given and self.regularization != "auto":
+            return
+        how = Selection() if self.selection is None else self.selection
+        with progress(f"{self._name}: degree and ridge", verbose=self.verbose) as tell:
+            contest = Contest(self._name, how, sample, self._seed, tell)
+            if not contest.folds:
+                return  # all rows are equal
+            for degree in self._tried(contest):
+                self._enter(contest, degree)
+            self.selection_ = contest.result()
+        self._chosen = self.selection_.chosen.degree or self._chosen
+        self._strength = self.selection_.regularization * sample.size
+
+    def _tried(self, contest: Contest) -> list[int]:
+        """Return the degree given, or those whose functions are few enough for the rows."""
+        if not isinstance(self.degree, str):
+            return [self.degree]
+        widths, step = (contest.sample.x.d, contest.sample.y.d), self._step
+        most = min(_MOST, contest.size / _PER_FUNCTION)
+        degrees = range(step, _HIGHEST + 1, step)
+        few = [q for q in degrees if max(comb(d + q, q) for d in widths) <= most]
+        return few or [step]
+
+    def _enter(self, contest: Contest, degree: int) -> None:
+        """Judge a degree, for all ridges."""
+        degrees = self._lowered(contest.sample, degree)
+        every = self._orthonormal(contest.sample, degrees)
+        parts = [
+            moments(every.x, every.y, own.x, own.y, sample_weight=own.weights)
+            for own in map(contest.held, range(len(contest.parts)))
+        ]
+
+        def trial(part: int) -> Trial:
+            train, held = contest.train(part), contest.held(part)
+            found = every.changed(sum_without(parts, part))
+            found = self._orthonormal(train, degrees) if found is None else found
+            problem = self._problem(found, train)
+            psi_x, psi_y = (
+                host_features(basis, side.read(0, held.n))
+                for basis, side in ((problem.x, held.x), (problem.y, held.y))
+            )
+            outcomes = Outcomes.of(problem, self._codings, held, psi_y)
+            return Trial(path(problem, self.positivity), psi_x, outcomes)
+
+        unit = _UNIT * contest.size  # functions have mean square one, whatever n
+        ridges = contest.ridges(self.regularization, unit)
+        ranks = {"rank_x": every.x.rank, "rank_y": every.y.rank}
+        contest.enter(trial, ridges, degree=degree, **ranks)
+
+    @property
+    def _step(self) -> int:
+        return 2 if self.positivity == "sos" else 1
 
     def _degrees(self, sample: Sample) -> tuple[int, int]:
-        return self._degree("X", sample.x.d), self._degree("Y", sample.y.d)
+        """Return the degrees of both sides, with a warning where one is lowered."""
+        asked = self._chosen if isinstance(self.degree, str) else self.degree
+        x, y = self._lowered(sample, asked)
+        for name, degree, d in ("X", x, sample.x.d), ("Y", y, sample.y.d):
+            if degree < asked:
+                msg = (
+                    f"{self._name}: polynomials of degree {asked} in the {d} columns of "
+                    f"{name} would be {comb(asked + d, d):,}; their degree is {degree}."
+                )
+                warnings.warn(msg, ToleranceWarning, stacklevel=5)
+        return x, y
 
-    def _degree(self, name: str, d: int) -> int:
-        """Return the degree asked for, or the highest that columns are not too many for."""
-        step = 2 if self.positivity == "sos" else 1
-        degree = self.degree
-        while degree > step and comb(degree + d, degree) > _MOST:
-            degree -= step
-        m, rule = comb(degree + d, degree), f"of at most {_MOST:,} functions"
-        require(m <= _MOST, self._name, name, rule, Words(f"{m:,}, from {d} columns"))
-        if degree < self.degree:
-            msg = (
-                f"{self._name}: polynomials of degree {self.degree} in the {d} columns of "
-                f"{name} would be {comb(self.degree + d, d):,}; their degree is {degree}."
-            )
-            warnings.warn(msg, ToleranceWarning, stacklevel=5)
-        return degree
+    def _lowered(self, sample: Sample, asked: int) -> tuple[int, int]:
+        """Return for each side the degree, or the highest of not too many functions."""
+        found = []
+        for name, d in ("X", sample.x.d), ("Y", sample.y.d):
+            degree = asked
+            while degree > self._step and comb(degree + d, degree) > _MOST:
+                degree -= self._step
+            m, rule = comb(degree + d, degree), f"of at most {_MOST:,} functions"
+            require(m <= _MOST, self._name, name, rule, Words(f"{m:,}, from {d} columns"))
+            found.append(degree)
+        return found[0], found[1]
 
     def _relearn(self, sums: Moments, sample: Sample) -> Self:
         old, self.degrees_ = self.degrees_, self._degrees(sample)
         same = old == self.degrees_
         found = self._polynomials.changed(sums) if same else None
-        return self._solve(self._orthonormal(sample) if found is None else found, sample)
+        if found is None:
+            found = self._orthonormal(sample, self.degrees_)
+        return self._solve(found, sample)
 
-    def _orthonormal(self, sample: Sample) -> Polynomials:
+    def _orthonormal(self, sample: Sample, degrees: tuple[int, int]) -> Polynomials:
         rows = sample.x, sample.y, sample.weights
         executor = self._executor(sample)
-        return orthonormal_polynomials(
-            self.degrees_, *rows, seed=self._seed, executor=executor
-        )
+        return orthonormal_polynomials(degrees, *rows, seed=self._seed, executor=executor)
 
     def _executor(self, sample: Sample) -> Executor:
         """Return the executor given, or one with blocks for few functions."""
@@ -240,7 +318,7 @@ class PolynomialJointDistribution(JointEstimator):
     def _solve(self, found: Polynomials, sample: Sample) -> Self:
         """Solve for the coefficients, and prepare the laws of both sides."""
         self._polynomials, self.moments_ = found, found.moments
-        self.dropped_, weight = found.dropped, found.moments.weight
+        self.dropped_ = found.dropped
         if any(found.dropped):
             msg = (
                 f"{self._name}: {found.dropped[0]} functions of X and {found.dropped[1]} of "
@@ -250,20 +328,10 @@ class PolynomialJointDistribution(JointEstimator):
             if self.positivity == "sos":
                 msg += " The ratio is positive where these relations hold, not everywhere."
             warnings.warn(msg, ToleranceWarning, stacklevel=5)
-        centred = self.marginals == "exact"
-        self.basis_x_ = _orthonormal_basis(found.x, weight, centred=centred)
-        self.basis_y_ = _orthonormal_basis(found.y, weight, centred=centred)
         self.kernel_x_, self.kernel_y_ = found.x.kernel, found.y.kernel
-        problem = Problem(
-            self.basis_x_,
-            self.basis_y_,
-            self.moments_,
-            sample,
-            self.marginals,
-            self._executor(sample),
-        )
-        auto = self.regularization == "auto"
-        self.regularization_ = _ridge(problem) if auto else float(self.regularization)
+        problem = self._problem(found, sample)
+        self.basis_x_, self.basis_y_ = problem.x, problem.y
+        self.regularization_ = self._ridge(sample)
         most = self.grid_rows if self.positivity == "grid" else 0
         self.grid_rows_ = sample.choose(most, self._seed)
         ridge, grid = self.regularization_, self.grid_rows_
@@ -274,6 +342,17 @@ class PolynomialJointDistribution(JointEstimator):
             self._keep(solve(problem, ridge, self.positivity, grid=grid))
         self._joint = Joint(problem, *self._codings, self.coefficients_)
         return self
+
+    def _problem(self, found: Polynomials, sample: Sample) -> Problem:
+        weight, centred = found.moments.weight, self.marginals == "exact"
+        return Problem(
+            _orthonormal_basis(found.x, weight, centred=centred),
+            _orthonormal_basis(found.y, weight, centred=centred),
+            found.moments,
+            sample,
+            self.marginals,
+            self._executor(sample),
+        )
 
     @property
     def _maps(self) -> tuple[Features, Features]:
@@ -288,16 +367,3 @@ def _orthonormal_basis(functions: PolynomialMap, weight: float, *, centred: bool
     constant = eye[0, :] if centred else xp.zeros_like(eye[0, :])
     squares = (1 - constant) * weight
     return Basis(functions, eye, squares, constant, np.empty(0, np.intp), 0.0, 0.0)
-
-
-def _ridge(problem: Problem) -> float:
-    r"""Return the ratio of noise to signal in the covariances of the functions.
-
-    Each of the covariances has a variance of about :math:`1 / n`. Divided by
-    :math:`1 + \lambda` they are then nearest to the true ones in the mean.
-    """
-    b = objective(problem, 0.0).b
-    noise = (b.shape[0] - 1) * (b.shape[1] - 1) / problem.moments.weight
-    if noise <= 0:
-        return 0.0
-    return float(noise / max(np.sum(b * b) - noise, _FAINT * noise))

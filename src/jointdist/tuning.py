@@ -30,13 +30,20 @@ from jointdist.sample import Sample
 from jointdist.scales import Family
 from jointdist.selection import Candidate, Selected, Selection
 
-__all__ = ["Climb", "Contest", "Side", "paired_moments", "parted"]
+__all__ = [
+    "Climb",
+    "Contest",
+    "Side",
+    "paired_moments",
+    "parted",
+    "sum_without",
+]
 
 T = TypeVar("T")
 
 _STRENGTHS = 10.0 ** np.arange(2, -7.1, -0.5)  # ridges times the number of rows
 _LATTICE = range(-6, 4)  # powers of two, by which scales are multiplied
-_BETTER = 1e-3  # of the score, by which it must fall for another candidate
+_BETTER = 3e-3  # of the score, by which it must fall for another candidate
 
 
 def parted(n: int, held: list[NDArray[np.intp]]) -> list[NDArray[np.intp]]:
