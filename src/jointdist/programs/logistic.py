@@ -147,7 +147,7 @@ def _solution(
     C, blocks, gap = point.C, problem.blocks, problem.gap(point)
     terms = 2 * float(np.abs(problem.penalty * C).max(initial=0.0))
     steepest = float(np.abs(point.gradient).max(initial=0.0))
-    stationarity = steepest / max(terms, np.finfo(float).tiny)
+    stationarity = steepest / max(terms, steepest, np.finfo(float).tiny)
     return LogisticSolution(
         C[:, : blocks.m],
         problem.unit * point.value,
