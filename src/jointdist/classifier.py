@@ -22,7 +22,7 @@ from jointdist.parameters import NestedParameters
 from jointdist.programs import Solution
 from jointdist.rows import as_rows, as_weights
 from jointdist.search import Pivoting, Seed
-from jointdist.selection import Selection
+from jointdist.selection import Selected, Selection
 from jointdist.simplex import onto_simplex
 
 __all__ = ["JointClassifier", "LabelDistribution"]
@@ -44,10 +44,7 @@ class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
     kernel_x : Kernel or "auto", default="auto"
         The kernel of X; as in :class:`~jointdist.JointDistribution`.
     regularization : float or "auto", default="auto"
-        The ridge :math:`\lambda`, zero or positive. By default the one of eleven, from
-        0.001 to 100 over the number of rows (times the mean of :math:`k(x, x)`), that has
-        the best Brier score when each row is left out in turn: a closed form, for laws
-        that may be signed. Of more than 20,000 rows, as many are left out.
+        The ridge :math:`\lambda`, zero or positive; by default chosen by ``selection``.
     tol, max_rank, pivoting, marginals
         As in :class:`~jointdist.JointDistribution`.
     positivity : str, default="none"
@@ -59,7 +56,10 @@ class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
         What rows of each class count for: the model is that of a population in which
         the classes are more or less frequent. ``"balanced"``: all equally frequent.
         Labels that a dict does not name have weight one.
-    random_state, executor
+    selection : Selection, optional
+        As in :class:`~jointdist.JointDistribution`. The energy score of laws of labels,
+        which may be signed here, is half their Brier score.
+    random_state, executor, verbose
         As in :class:`~jointdist.JointDistribution`.
 
     Attributes
@@ -68,7 +68,7 @@ class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
         The labels, sorted.
     joint_ : JointDistribution
         The joint law of X and the labels.
-    coefficients_, solution_, regularization_
+    coefficients_, solution_, regularization_, selection_
         Those of ``joint_``.
     n_features_in_ : int
         The number of columns of X.
@@ -142,7 +142,7 @@ class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
         """
         labels = learn_labels(y, n=_num_samples(X), where=_NAME)
         joint = self._unfitted()
-        joint.fit(X, *self._coded(X, labels, sample_weight, joint))
+        joint.fit(X, *self._coded(X, labels, sample_weight))
         self.joint_, self.classes_ = joint, labels.classes
         return self
 
@@ -177,7 +177,7 @@ class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
             rule = f"the labels of the first rows, {seen}"
             require(told == seen, where, "classes", rule, told)
         joint = self._unfitted() if first else self.joint_
-        joint.partial_fit(X, *self._coded(X, labels, sample_weight, joint))
+        joint.partial_fit(X, *self._coded(X, labels, sample_weight))
         self.joint_, self.classes_ = joint, labels.classes
         return self
 
@@ -251,6 +251,11 @@ class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
         return self.joint_.regularization_
 
     @property
+    def selection_(self) -> Selected | None:
+        """What was tried to find kernel and ridge, and how it fared."""
+        return self.joint_.selection_
+
+    @property
     def n_features_in_(self) -> int:
         """The number of columns of X."""
         return self.joint_.n_features_in_
@@ -272,35 +277,23 @@ class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
     def _unfitted(self) -> "LabelDistribution":
         arguments = self.get_params(deep=False)
         del arguments["class_weight"]
-        return LabelDistribution(kernel_y=Delta(), **arguments)
+        joint = LabelDistribution(kernel_y=Delta(), **arguments)
+        joint._repeated = self.class_weight is None  # noqa: SLF001
+        return joint
 
     def _coded(
-        self,
-        X: object,
-        labels: Labels,
-        sample_weight: object,
-        joint: "LabelDistribution",
+        self, X: object, labels: Labels, sample_weight: object
     ) -> tuple[Coded, Vector | None]:
-        """Return labels as rows where X is, and the weights of rows and classes together.
-
-        The joint law is told what a single row of each class counts for.
-        """
+        """Return labels as rows where X is, and weights of rows and classes together."""
         column = labels.codes[:, None].astype(np.float64)
         rows = as_rows(like(column, X) if is_array(X) else column, where=_NAME, name="y")
         own = as_weights(sample_weight, rows)
         weights = class_weights(labels, self.class_weight, own, _NAME)
-        if self.class_weight is not None and weights is not None:
-            single = np.ones(rows.n) if own is None else own
-            shares = np.divide(weights, single, out=np.zeros(rows.n), where=single > 0)
-            joint.units = np.zeros(len(labels.classes))
-            np.maximum.at(joint.units, labels.codes, shares)
         return Coded(Coding((tuple(labels.classes.tolist()),)), rows), weights
 
 
 class LabelDistribution(JointDistribution):
-    """The joint law of X and labels, with a ridge that is good for probabilities."""
-
-    units: Vector | None = None  # what a single row of each class counts for
+    """The joint law of X and labels."""
 
     def chances(self, method: str, X: object) -> Vector:
         """Return the probabilities of all labels for rows of X, perhaps signed.

@@ -12,7 +12,7 @@ from jointdist._array import Array, like, to_numpy
 from jointdist.atoms import Atoms, FewAtoms, Vector, host_features
 from jointdist.basis import Basis, double_orthogonal
 from jointdist.coding import Coding
-from jointdist.criteria import LAW, Outcomes, Trial
+from jointdist.criteria import Outcomes, Trial
 from jointdist.energy import energy_scores, units_of
 from jointdist.errors import InfeasibleError, Words, require, require_kind
 from jointdist.estimator import KernelEstimator
@@ -37,6 +37,7 @@ from jointdist.tuning import Contest, Side, paired_moments
 __all__ = ["ConditionalMeanEmbedding"]
 
 _MOST = 5_000  # rows of the full estimator
+_LAW = 0.1  # mass of an embedding that says anything; less has no skill
 _JITTER = 1e-13  # of the trace, that makes a kernel matrix definite
 
 
@@ -306,7 +307,7 @@ class ConditionalMeanEmbedding(KernelEstimator):
         unit = units_of(z, atoms.shares)
         marginal = Laws(Support(atoms), Fixed(np.empty((x.n, 0))))
         _, other = energy_scores(marginal, y, unit=unit)
-        known = laws.masses() > LAW
+        known = laws.masses() > _LAW
         if not known.any():
             return other, other
         queries = laws.queries.take(known)

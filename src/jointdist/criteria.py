@@ -25,7 +25,7 @@ from jointdist import scores
 from jointdist._array import to_numpy
 from jointdist.atoms import Vector
 from jointdist.coding import Coding
-from jointdist.energy import Energy, units_of
+from jointdist.energy import Energy, distances, units_of
 from jointdist.errors import SignedLawWarning, Words, require
 from jointdist.fitting import Problem
 from jointdist.joint import Joint
@@ -47,7 +47,6 @@ __all__ = [
 Criterion: TypeAlias = str | Callable[[Conditional, Any], ArrayLike]
 
 _NOTHING = 1e-12  # a mass that may be rounding
-LAW = 0.1  # mass of an embedding that says anything; less has no skill
 _SCORES = ("crps", "energy_score", "interval_score", "log_score", "second_moment_loss")
 
 
@@ -114,23 +113,28 @@ class Outcomes:
         return self.energy.to_points(self.points)
 
     @cached_property
-    def marginal_scores(self) -> Vector:
-        """The energy scores of the sample, for conditions of which nothing is known."""
-        if not isinstance(self.support, FewSupport):
-            return self.energy.marginal_scores(self.near)
-        every = Energy.on(Support(self.support.sample), self._unit)
-        return every.marginal_scores(every.to_points(self.points))
+    def missing(self) -> tuple[Vector, Vector]:
+        """The distances of the points, and the sums of those of the atoms, to nothing.
+
+        That is zero, where expectations go that are not divided by the mass; or no word.
+        """
+        atoms = self.support.atoms
+        words = [known is not None for known in atoms.coding.categories]
+        nothing = np.where(words, -1.0, 0.0)[None, :]
+        scalar = atoms.width == 1 and not any(words)
+        unit = np.ones(1) if scalar else self._unit
+        apart = distances(atoms, unit, self.points, nothing)[:, 0]
+        return apart, self.energy.to_points(nothing)[0]
 
     @cached_property
     def known(self) -> Any:
         """The outcomes as users know them."""
         return self.support.atoms.decoded(self.points)
 
-    @property
-    def _unit(self) -> Vector | None:
-        if not isinstance(self.support, FewSupport):
-            return None
-        atoms = self.support.sample
+    @cached_property
+    def _unit(self) -> Vector:
+        support = self.support
+        atoms = support.sample if isinstance(support, FewSupport) else support.atoms
         return units_of(to_numpy(atoms.rows.read(0, atoms.n)), atoms.shares)
 
 
@@ -205,17 +209,22 @@ def risk_of(where: str, criterion: Criterion) -> Risk:
 
 
 def energy_risk(trial: Trial, H: Vector) -> float:
-    """Return the mean energy score; NaN if a law has no mass."""
+    """Return the mean energy score; NaN if a law has no mass.
+
+    Laws that are not divided by their mass have the rest of it at zero: for means that
+    makes no difference.
+    """
     held, t = trial.outcomes, trial.laws(H)
-    mass = held.energy.total @ np.insert(t, 0, 1.0, axis=1).T
-    if not held.divided:  # embeddings say nothing where they have no mass
-        known = mass > LAW
-        found = held.marginal_scores.copy()
-        found[known] = held.energy.scores(t[known], held.near[known])
-        return held.mean(found)
-    if not (mass > _NOTHING).all():
-        return np.nan
-    return held.mean(held.energy.scores(t, held.near))
+    w = np.insert(t, 0, 1.0, axis=1)
+    mass = w @ held.energy.total
+    if held.divided:
+        known = bool((mass > _NOTHING).all())
+        return held.mean(held.energy.scores(t, held.near)) if known else np.nan
+    apart, near = held.missing
+    rest = 1 - mass
+    spread = np.einsum("qm,qm->q", w @ held.energy.spread, w) + 2 * rest * (w @ near)
+    reach = np.einsum("qm,qm->q", w, held.near) + rest * apart
+    return held.mean(reach - spread / 2)
 
 
 def ratio_risk(trial: Trial, H: Vector) -> float:

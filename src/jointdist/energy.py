@@ -15,7 +15,7 @@ from jointdist.atoms import Atoms, Vector
 from jointdist.laws import Laws, Support
 from jointdist.ordered import Ordered
 
-__all__ = ["Energy", "energy_scores", "units_of"]
+__all__ = ["Energy", "distances", "energy_scores", "units_of"]
 
 _MANY = 4096  # atoms of several columns that are compared with each other
 _CELLS = 1 << 23  # of laws by features that are worked on at a time
@@ -150,7 +150,9 @@ def _in_pairs(atoms: Atoms, unit: Vector | None) -> Energy:
     def to_points(points: Vector) -> Vector:
         starts = range(0, len(points), _POINTS)
         parts = (points[start : start + _POINTS] for start in starts)
-        return np.concatenate([_apart(atoms, unit, part, chosen) @ sums for part in parts])
+        return np.concatenate(
+            [distances(atoms, unit, part, chosen) @ sums for part in parts]
+        )
 
     return Energy(sums.sum(axis=0), sums.T @ to_points(chosen), to_points)
 
@@ -170,8 +172,18 @@ def units_of(points: Vector, weights: Vector) -> Vector:
     return np.where(unit > 0, unit, 1.0)
 
 
-def _apart(atoms: Atoms, unit: Vector, a: Vector, b: Vector) -> Vector:
-    """Return the distances of all pairs: columns in their units, words that differ by one."""
+def distances(atoms: Atoms, unit: Vector, a: Vector, b: Vector) -> Vector:
+    """Return the distances of all pairs: columns in their units, words that differ by one.
+
+    Parameters
+    ----------
+    atoms : Atoms
+        Which columns are words.
+    unit : array of shape (d,)
+        The units of columns of numbers.
+    a, b : arrays of shape (k, d) and (l, d)
+        The points, coded.
+    """
     squared = np.zeros((len(a), len(b)))
     columns = zip(a.T, b.T, unit, atoms.coding.categories, strict=True)
     for x, z, one, words in columns:

@@ -101,9 +101,9 @@ class LawEstimator(RegressorMixin, NestedParameters, BaseEstimator, ABC):
         estimator
             The model itself.
         """
-        self._check()
         where = self._name
         require_selection(where, self.selection, self.verbose)
+        self._check()
         x = learn_coding(X, where=where, name="X")
         got = Words("None: fit requires y to be passed, but the target y is None")
         require(Y is not None, where, "Y", "given", got)
@@ -375,6 +375,7 @@ class KernelEstimator(LawEstimator):
     max_rank: int | None
     pivoting: Pivoting
     _reduction: Reduction
+    _repeated = True  # whether weights tell how often a row was seen
 
     def _learn(self, sample: Sample, rng: np.random.Generator) -> Self:
         self._choose(sample, rng)
@@ -424,7 +425,9 @@ class KernelEstimator(LawEstimator):
             return
         how = Selection() if self.selection is None else self.selection
         with progress(f"{self._name}: kernels and ridge", verbose=self.verbose) as tell:
-            contest = Contest(self._name, how, sample, self._seed, tell)
+            contest = Contest(
+                self._name, how, sample, self._seed, tell, repeated=self._repeated
+            )
             if not contest.folds:
                 return  # all rows are equal
             factoring = Factoring(

@@ -27,7 +27,7 @@ def require_cv(where: str, cv: object) -> None:
     require(is_whole(cv, least=2) or share, where, "cv", rule, cv)
 
 
-def spelled_out(sample: Sample, most: int) -> Sample:
+def spelled_out(sample: Sample, most: int, *, repeated: bool = True) -> Sample:
     """Return the rows in their own order, and one of weight two as two rows.
 
     So neither the order of the rows nor how repeated ones are told decides on who is held
@@ -39,17 +39,18 @@ def spelled_out(sample: Sample, most: int) -> Sample:
         The rows; all of them count.
     most : int
         How many rows there may be.
+    repeated : bool, default=True
+        Whether weights tell how often a row was seen; those of classes don't.
     """
     sides = [to_numpy(rows.read(0, rows.n)) for rows in (sample.x, sample.y)]
     order = np.lexsort(np.hstack(sides).T[::-1])
     weights = sample.weights
-    if weights is None:
+    if weights is None or not repeated:
         return sample.take(order)
-    whole = np.array_equal(weights, np.floor(weights)) and weights.sum() <= most
-    if not whole:
+    if weights.sum() > most or (weights != np.floor(weights)).any():
         return sample.take(order)
-    repeated = sample.take(np.repeat(order, weights[order].astype(np.intp)))
-    return replace(repeated, weights=None)
+    often = np.repeat(order, weights[order].astype(np.intp))
+    return replace(sample.take(often), weights=None)
 
 
 def held_out(n: int, cv: float, seed: int) -> list[NDArray[np.intp]]:

@@ -52,15 +52,18 @@ class PolynomialJointDistribution(JointEstimator):
     the sample, so that the basis is orthonormal by construction, nothing is lost to low
     rank, and the objective is Eq. `eq:polynomial`. It suits smooth dependence of a few
     columns without heavy tails, and takes many more rows than functions. Far from the
-    sample polynomials say little, and :meth:`Conditional.novelty <jointdist.Conditional.novelty>` tells where.
+    sample polynomials say little, and
+    :meth:`Conditional.novelty <jointdist.Conditional.novelty>` tells where.
 
     Parameters
     ----------
     degree : int or "auto", default="auto"
         The total degree :math:`q` of the polynomials on each side; even for sums of
-        squares. By default one of up to four, chosen by ``selection``. Of the :math:`\binom{d + q}{q}` functions of :math:`d` columns, those
-        that others make up on the sample are dropped, with a warning. Where there would
-        be more than 2,048, the degree of that side is lowered, with a warning too.
+        squares. By default one of up to four, chosen by ``selection``. Of the
+        :math:`\binom{d + q}{q}` functions of :math:`d` columns, those that others make up
+        on the sample are dropped, with a warning if the degree was given or positivity is
+        at stake. Where there would be more than 2,048, the degree of that side is lowered,
+        with a warning too.
     regularization : float or "auto", default="auto"
         The ridge :math:`\lambda`: all coefficients are divided by :math:`1 + \lambda`. By
         default chosen by ``selection``.
@@ -319,7 +322,8 @@ class PolynomialJointDistribution(JointEstimator):
         """Solve for the coefficients, and prepare the laws of both sides."""
         self._polynomials, self.moments_ = found, found.moments
         self.dropped_ = found.dropped
-        if any(found.dropped):
+        told = self.positivity == "sos" or not isinstance(self.degree, str)
+        if any(found.dropped) and told:
             msg = (
                 f"{self._name}: {found.dropped[0]} functions of X and {found.dropped[1]} of "
                 "Y are combinations of others on the sample, and were dropped. A lower "

@@ -226,6 +226,8 @@ class Contest:
     summed : bool, default=False
         Whether ridges are added to a sum over the rows, and serve any number of them;
         otherwise to a mean.
+    repeated : bool, default=True
+        Whether weights tell how often a row was seen; those of classes don't.
 
     Attributes
     ----------
@@ -246,11 +248,12 @@ class Contest:
         tell: Tell,
         *,
         summed: bool = False,
+        repeated: bool = True,
     ) -> None:
         self.where, self.how, self.tell = where, how, tell
         self.risk = risk_of(where, how.criterion)
         few = sample.choose(how.rows, seed)
-        self.sample = spelled_out(sample.take(few), how.rows)
+        self.sample = spelled_out(sample.take(few), how.rows, repeated=repeated)
         n = self.sample.n
         held = held_out(n, how.cv, seed) if self.sample.varied else []
         self.folds = len(held)

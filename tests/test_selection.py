@@ -1,0 +1,661 @@
+"""Kernels and ridges, chosen on rows held out: against fits from the start."""
+
+import io
+from functools import partial
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from rich.console import Console
+from scipy.optimize import check_grad
+from scipy.stats import multivariate_normal
+from sklearn.base import clone
+
+import jointdist as jd
+from jointdist import scores
+from jointdist.choice import Factoring, KernelContest
+from jointdist.criteria import Outcomes, Trial, ratio_risk
+from jointdist.executor import Executor
+from jointdist.folds import held_out, spelled_out
+from jointdist.kernels import Delta, Gaussian, Polynomial
+from jointdist.moments import moments
+from jointdist.progress import progress
+from jointdist.reduction import Reduction
+from jointdist.relevance import evidence, relevant_scales
+from jointdist.rows import as_rows
+from jointdist.sample import Sample
+from jointdist.scales import Family
+from jointdist.tuning import Climb, Contest
+
+JD, CME, JPDL = (
+    jd.JointDistribution,
+    jd.ConditionalMeanEmbedding,
+    jd.PolynomialJointDistribution,
+)
+QUICK = jd.Selection(regularizations=[1e-4, 1e-2, 1.0])
+
+
+def data(n=120, d=2, seed=0, noise=0.4):
+    """Return rows of which the first column matters."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return X, np.sin(2 * X[:, 0]) + noise * rng.normal(size=n)
+
+
+def silent(_share, _words):
+    """Take no notice of progress."""
+
+
+def contest_of(model, X, Y, weights=None, how=QUICK):
+    """Return a contest on rows, as a model would hold it."""
+    rows = [
+        as_rows(Z, where="fit", name=name, vector=True) for Z, name in ((X, "X"), (Y, "Y"))
+    ]
+    return Contest("model", how, Sample.paired(*rows, weights), model._seed, silent)
+
+
+class TestFolds:
+    """Who is held out."""
+
+    @pytest.mark.parametrize(
+        ("n", "cv", "parts"), [(20, 5, 5), (7, 5, 5), (3, 5, 3), (2, 9, 2)]
+    )
+    def test_each_row_is_held_out_once(self, n, cv, parts):
+        found = held_out(n, cv, 0)
+        assert len(found) == parts
+        assert_array_equal(np.sort(np.concatenate(found)), np.arange(n))
+        assert max(map(len, found)) - min(map(len, found)) <= 1
+
+    @pytest.mark.parametrize(
+        ("n", "share", "count"), [(50, 0.2, 10), (3, 0.01, 1), (2, 0.9, 1)]
+    )
+    def test_a_share(self, n, share, count):
+        (found,) = held_out(n, share, 0)
+        assert len(set(found.tolist())) == count
+
+    def test_the_seed_decides(self):
+        same, other = held_out(50, 0.2, 1)[0], held_out(50, 0.2, 2)[0]
+        assert_array_equal(same, held_out(50, 0.2, 1)[0])
+        assert set(same) != set(other)
+
+    def test_neither_order_nor_spelling_matter(self):
+        rng = np.random.default_rng(0)
+        X, y = rng.integers(0, 3, size=(30, 2)).astype(float), rng.normal(size=30)
+        w = rng.integers(1, 4, 30).astype(float)
+        often = np.repeat(np.arange(30), w.astype(int))
+        often = rng.permutation(often)
+
+        def rows(Z, name):
+            return as_rows(Z, where="fit", name=name, vector=True)
+
+        weighted = Sample.paired(rows(X, "X"), rows(y, "Y"), w)
+        repeated = Sample.paired(rows(X[often], "X"), rows(y[often], "Y"), None)
+        a, b = (spelled_out(sample, 1000) for sample in (weighted, repeated))
+        assert a.weights is None
+        assert_array_equal(a.x.read(0, a.n), b.x.read(0, b.n))
+        assert_array_equal(a.y.read(0, a.n), b.y.read(0, b.n))
+        assert spelled_out(weighted, 20).n == 30  # too many
+        assert spelled_out(weighted, 1000, repeated=False).n == 30
+
+
+class TestSubtraction:
+    """K-fold by subtraction is K fits."""
+
+    @pytest.mark.parametrize("marginals", ["exact", "total", "free"])
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_coefficients_of_refits(self, marginals, weighted):
+        X, y = data(150)
+        w = np.random.default_rng(1).uniform(0.1, 2.0, 150) if weighted else None
+        model = JD(Gaussian(1.5), Gaussian(0.5), regularization=1e-3, marginals=marginals)
+        model.fit(X, y, w)
+        contest = contest_of(model, X, y, w)
+        seen = []
+
+        def trial(x, y, part):
+            made = model._trial(contest, x, y, part)
+            rows = contest.train(part)
+            sums = moments(x.low.map, y.low.map, rows.x, rows.y, sample_weight=rows.weights)
+            fresh = clone(model)
+            fresh._codings, fresh._seed = model._codings, 0
+            fresh._solve(Reduction(x.low, y.low, sums), rows)
+            H = made.solve(fresh.regularization_)
+            assert_allclose(
+                np.abs(H), np.abs(fresh.coefficients_), atol=1e-8
+            )  # up to signs
+            held = contest.held(part)
+            ratio = fresh._joint.ratio_on_grid(held.x, held.y)
+            assert_allclose(1 + made.psi @ H.T @ made.outcomes.psi.T, ratio, atol=1e-8)
+            seen.append(part)
+            return made
+
+        factoring = Factoring(1e-3, None, "auto", 0)
+        kernels = (
+            Family(model._codings[0], (), model.kernel_x),
+            Family(model._codings[1], (), model.kernel_y),
+        )
+        centred = marginals == "exact"
+        KernelContest(contest, factoring, trial, model._unit, 1e-3, centred=centred).run(
+            *kernels
+        )
+        assert sorted(seen) == list(range(5))
+
+    @pytest.mark.parametrize("marginals", ["exact", "free"])
+    @pytest.mark.parametrize("words", [False, True])
+    def test_scores_of_refits(self, marginals, words):
+        """From the outside: the public estimator, fitted to the other rows."""
+        X, y = data(100)
+        if words:
+            y = np.where(y > 0.5, "high", np.where(y > -0.5, "middle", "low"))
+        how = jd.Selection(cv=4, regularizations=[1e-4, 1e-2])
+        kernels = Gaussian(1.0), Delta() if words else Gaussian(0.5)
+        model = JD(*kernels, marginals=marginals, selection=how, random_state=0).fit(X, y)
+        chosen = model.selection_.chosen
+        order = np.lexsort(np.c_[X, np.unique(y, return_inverse=True)[1]].T[::-1])
+        found = np.zeros((4, 2))
+        for i, part in enumerate(held_out(100, 4, model._seed)):
+            held, rest = order[part], np.delete(order, part)
+            for j, ridge in enumerate(chosen.regularizations):
+                other = JD(*kernels, marginals=marginals, regularization=ridge * 100 / 75)
+                law = other.fit(X[rest], y[rest]).given(x=X[held])
+                found[i, j] = scores.energy_score(law, y[held]).mean()
+        assert_allclose(chosen.scores, found.mean(axis=0), rtol=1e-7)
+        assert_allclose(chosen.errors, found.std(axis=0, ddof=1) / 2, rtol=1e-5)
+        assert model.regularization_ == chosen.regularizations[found.mean(axis=0).argmin()]
+
+    def test_scores_of_refitted_embeddings(self):
+        X, y = data(100)
+        how = jd.Selection(cv=4, regularizations=[1e-3, 1e-1])
+        kernels = Gaussian(1.0), Gaussian(0.5)
+        model = CME(*kernels, selection=how, random_state=0).fit(X, y)
+        chosen = model.selection_.chosen
+        order, found = np.lexsort(np.c_[X, y].T[::-1]), np.zeros((4, 2))
+        X, y = X[order], y[order]
+        # landmarks are those of all rows
+        sides = (kernels[0], X), (kernels[1], y[:, None])
+        low = [jd.pivoted_cholesky(k, Z, tol=0.0, pivoting="greedy") for k, Z in sides]
+        for i, held in enumerate(held_out(100, 4, model._seed)):
+            rest = np.delete(np.arange(100), held)
+            sums = moments(low[0].map, low[1].map, X[rest], y[rest])
+            rows = [as_rows(Z, where="", name="", vector=True) for Z in (X[rest], y[rest])]
+            for j, ridge in enumerate(chosen.regularizations):
+                other = clone(model).set_params(regularization=ridge * 100 / 75)
+                other._codings, other._seed, other.n_features_in_ = model._codings, 0, 2
+                other._solve(Reduction(*low, sums), Sample(*rows, None))
+                law = other.given(X[held])
+                # what the mass falls short of one is at zero
+                w, atoms = law.weights(), np.append(law.atoms(), 0.0)
+                w = np.column_stack([w, 1 - w.sum(axis=1)])
+                apart = np.abs(atoms[:, None] - atoms)
+                reach = np.sum(w * np.abs(atoms - y[held, None]), axis=1)
+                found[i, j] = np.mean(reach - np.einsum("qa,ab,qb->q", w, apart, w) / 2)
+        assert_allclose(chosen.scores, found.mean(axis=0), rtol=1e-6)
+
+    def test_embeddings_without_mass_have_no_skill(self):
+        """Their means tend to zero, which laws divided by the mass would not tell."""
+        X, y = data(200)
+        model = CME(random_state=0).fit(X, 10 + y)
+        assert_allclose(model.given(X).mass(), 1, atol=0.1)
+        assert np.corrcoef(model.predict(X), 10 + y)[0, 1] > 0.7
+
+    def test_scores_of_refitted_polynomials(self):
+        X, y = data(100)
+        how = jd.Selection(cv=4, regularizations=[1e-3, 1e-1])
+        model = JPDL(3, selection=how, random_state=0).fit(X, y)
+        chosen = model.selection_.chosen
+        order, found = np.lexsort(np.c_[X, y].T[::-1]), np.zeros((4, 2))
+        for i, part in enumerate(held_out(100, 4, model._seed)):
+            held, rest = order[part], np.delete(order, part)
+            for j, ridge in enumerate(chosen.regularizations):
+                other = JPDL(3, regularization=ridge * 100 / 75).fit(X[rest], y[rest])
+                found[i, j] = scores.crps(other.given(x=X[held]), y[held]).mean()
+        assert_allclose(chosen.scores, found.mean(axis=0), rtol=1e-8)
+        assert chosen.degree == 3
+
+
+class TestCriteria:
+    """What is minimised."""
+
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_ratio_is_the_squared_distance_on_the_grid(self, weighted):
+        rng = np.random.default_rng(0)
+        x, y, H = (
+            rng.normal(size=(40, 3)),
+            rng.normal(size=(40, 2)),
+            rng.normal(size=(2, 3)),
+        )
+        w = rng.uniform(0.5, 2, 40) if weighted else None
+        share = np.full(40, 1 / 40) if w is None else w / w.sum()
+        h = y @ H @ x.T
+        grid = np.multiply.outer(share, share)
+        truth = np.sum(grid * h**2) - 2 * share @ np.diag(h) + 2 * np.sum(grid * h)
+        trial = Trial(lambda _: H, x, Outcomes(None, y, w, y))
+        assert_allclose(ratio_risk(trial, H), truth)
+
+    def test_energy_is_that_of_the_laws(self):
+        X, y = data(200)
+        model = JD(Gaussian(1.0), Gaussian(0.5), selection=QUICK, random_state=0)
+        named = model.fit(X, y).selection_.chosen
+        for criterion in (
+            scores.crps,
+            scores.energy_score,
+            "crps",
+            lambda law, y: float(scores.crps(law, y).mean()),
+        ):
+            how = jd.Selection(criterion, regularizations=[1e-4, 1e-2, 1.0])
+            found = clone(model).set_params(selection=how).fit(X, y).selection_.chosen
+            assert_allclose(found.scores, named.scores, rtol=1e-9)
+
+    def test_no_mass_is_no_score(self):
+        X, y = data(60)
+        how = jd.Selection(regularizations=[1e-8, 1.0])
+        model = JD(Gaussian(1.0), Gaussian(0.5), marginals="free", selection=how)
+        found = model.set_params(random_state=0).fit(X, y).selection_.chosen
+        assert np.isnan(found.scores[1])
+        assert found.best == 0
+
+    def test_the_ratio_asks_for_another_model(self):
+        X, y = data(400, noise=0.1)
+        by_ratio, by_laws = (
+            JD(selection=jd.Selection(name, scales="common"), random_state=0).fit(X, y)
+            for name in ("ratio", "energy")
+        )
+        new, outcome = data(2000, seed=1, noise=0.1)
+        crps = [scores.crps(m.given(x=new), outcome).mean() for m in (by_ratio, by_laws)]
+        assert crps[1] <= crps[0]
+        truth = [ratio_of(m, new, outcome) for m in (by_ratio, by_laws)]
+        assert truth[0] <= truth[1]
+
+    def test_outcomes_are_as_users_know_them(self):
+        X, y = data(60)
+        words = np.where(y > 0, "up", "down")
+        seen = []
+
+        def criterion(law, outcome):
+            seen.append(outcome)
+            assert len(law) == len(outcome)
+            return scores.energy_score(law, outcome)
+
+        how = jd.Selection(criterion, cv=0.2, regularizations=[1e-2])
+        JD(Gaussian(), "auto", selection=how).fit(X, words)
+        assert {word for part in seen for word in part} == {"up", "down"}
+        assert set(map(len, seen)) == {12}
+
+    @pytest.mark.parametrize("bad", [np.nan, np.inf])
+    def test_some_are_no_numbers(self, bad):
+        X, y = data(60)
+
+        def criterion(law, outcome):
+            wide = law.var().mean() > 0.9 * np.var(outcome)
+            return bad if wide else float(scores.crps(law, outcome).mean())
+
+        how = jd.Selection(criterion, regularizations=[1e-4, 1e2])
+        model = JD(Gaussian(), Gaussian(0.3), selection=how, random_state=0).fit(X, y)
+        assert model.regularization_ == 1e-4
+        with pytest.raises(
+            ValueError, match="`criterion` must be a number for one candidate"
+        ):
+            JD(selection=jd.Selection(lambda law, y: bad)).fit(X, y)  # noqa: ARG005
+
+    @pytest.mark.parametrize("wrong", ["good", np.zeros(3), None])
+    def test_other_things_than_numbers(self, wrong):
+        X, y = data(60)
+        how = jd.Selection(lambda law, y: wrong)  # noqa: ARG005
+        with pytest.raises(
+            ValueError, match="`criterion` must be a function that returns a number"
+        ):
+            JD(selection=how).fit(X, y)
+
+    def test_embeddings_have_no_ratio(self):
+        with pytest.raises(ValueError, match="there is no joint law"):
+            CME(selection=jd.Selection("ratio")).fit(*data(20))
+
+
+def ratio_of(model, X, y):
+    """Return the distance of the ratio to the true one, up to a constant."""
+    some = model.ratio(X[:500], y[:500], grid=True) - 1
+    return np.mean(some**2) - 2 * np.mean(model.ratio(X, y) - 1) + 2 * np.mean(some)
+
+
+class TestPaper:
+    """Its protocol: a fifth of the rows validates."""
+
+    def test_second_moments(self):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(200, 2))
+        Y = 5 + X + 0.3 * rng.normal(size=(200, 2))
+        how = jd.Selection("second_moment_loss", cv=0.2)
+        for model in (JD(), JD(marginals="total", positivity="tightened"), CME(), JPDL()):
+            model.set_params(selection=how, random_state=0).fit(X, Y)
+            assert (model.selection_.folds, model.selection_.rows) == (1, 200)
+            assert model.selection_.criterion == "second_moment_loss"
+            assert np.isnan(model.selection_.chosen.errors).all()
+            loss = scores.second_moment_loss(model.given(X), Y).mean()
+            assert loss < 0.3
+
+    def test_logistic_loss(self):
+        X, y = data(300)
+        low = np.quantile(y, 0.2)
+        loss = partial(scores.logistic_loss, event=lambda y: y <= low)
+        model = JD(selection=jd.Selection(loss, cv=0.2), random_state=0).fit(X, y)
+        order = np.lexsort(np.c_[X, y].T[::-1])
+        held = order[held_out(300, 0.2, model._seed)[0]]
+        rest = np.setdiff1d(order, held)
+        ridge = model.regularization_ * 300 / 240
+        other = JD(model.kernel_x_, model.kernel_y_, regularization=ridge)
+        law = other.fit(X[rest], y[rest]).given(x=X[held])
+        assert_allclose(loss(law, y[held]).mean(), model.selection_.score, rtol=1e-6)
+        share = (y[held] <= low).mean()
+        assert model.selection_.score < -share * np.log(share) - (1 - share) * np.log(
+            1 - share
+        )
+
+
+class TestEvidence:
+    """Which columns matter."""
+
+    @pytest.fixture
+    def problem(self):
+        rng = np.random.default_rng(0)
+        Z = rng.normal(size=(30, 3))
+        return Z, np.c_[np.sin(Z[:, 0]), Z[:, 1]] + 0.3 * rng.normal(size=(30, 2))
+
+    def test_is_the_likelihood_of_a_gaussian_process(self, problem):
+        Z, U = problem
+        theta = np.array([0.3, -0.5, 1.0, -1.0])
+
+        def likelihood(theta):
+            K = Gaussian(tuple(np.exp(-theta[:3] / 2)))(Z, Z) + np.exp(theta[3]) * np.eye(
+                30
+            )
+            amplitude = np.sum(U * np.linalg.solve(K, U)) / 60
+            law = multivariate_normal(np.zeros(30), amplitude * K)
+            return -law.logpdf(U.T).sum()
+
+        other = np.array([-1.0, 0.2, 0.0, -2.0])
+        truth = likelihood(theta) - likelihood(other)
+        assert_allclose(evidence(theta, Z, U)[0] - evidence(other, Z, U)[0], truth)
+
+    @pytest.mark.parametrize("similar", [False, True])
+    def test_gradient(self, problem, similar):
+        Z, U = problem
+        S = Delta(0.5)(np.arange(30.0)[:, None] % 3, np.arange(30.0)[:, None] % 3)
+        S = S if similar else None
+        for theta in np.random.default_rng(1).normal(size=(3, 4)):
+            error = check_grad(
+                lambda t: evidence(t, Z, U, S)[0], lambda t: evidence(t, Z, U, S)[1], theta
+            )
+            assert error < 1e-4
+
+    def test_what_says_nothing_does_not_count(self):
+        rng = np.random.default_rng(0)
+        Z = rng.normal(size=(300, 3))
+        U = np.c_[np.sin(3 * Z[:, 0]), Z[:, 1]] + 0.1 * rng.normal(size=(300, 2))
+        sharp, wide, nothing = relevant_scales(Z, U)
+        assert sharp < wide / 2
+        assert wide < nothing / 2
+        assert nothing > 5
+
+    def test_a_better_model(self):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(1400, 8))
+        y = np.sin(3 * X[:, 0]) + 0.2 * rng.normal(size=1400)
+        found = [
+            JD(selection=jd.Selection(scales=scales), random_state=0)
+            .fit(X[:400], y[:400])
+            .score(X[400:], y[400:])
+            for scales in ("each", "common")
+        ]
+        assert found[0] > found[1] + 0.2
+
+    def test_constant_columns_and_words_beside_them(self):
+        pd = pytest.importorskip("pandas")
+        X, y = data(80)
+        frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": 1.0, "d": ["u", "v"] * 40})
+        model = JD(selection=jd.Selection(), random_state=0).fit(frame, y)
+        assert {c.scales for c in model.selection_.candidates} == {"common", "each"}
+        assert model.score(frame, y) > 0.3
+
+
+class TestClimb:
+    """The way down the lattice."""
+
+    @pytest.mark.parametrize("best", [(0, 0), (-3, 2), (2, -4), (3, 3), (-6, -6)])
+    def test_finds_the_bottom_of_a_bowl(self, best):
+        seen = []
+
+        def enter(i, j):
+            seen.append((i, j))
+            return (
+                1 + (i - best[0]) ** 2 + (j - best[1]) ** 2 + (i - best[0]) * (j - best[1])
+            )
+
+        assert Climb(enter, (FREE, FREE)).down(0, 0) == best
+        assert len(seen) == len(set(seen)) < 45
+
+    def test_stays_where_nothing_is_better(self):
+        assert Climb(lambda i, j: 1.0, (FREE, FREE)).down(0, 0) == (0, 0)  # noqa: ARG005
+        assert Climb(lambda i, j: np.inf, (FREE, FREE)).down(0, 0) == (0, 0)  # noqa: ARG005
+
+    def test_one_kernel_only(self):
+        fixed = Family(None, (), Gaussian(), "given")
+        assert Climb(lambda i, j: i + j, (fixed, fixed)).down(0, 0) == (0, 0)
+        assert Climb(lambda i, j: 9 + i + j, (fixed, FREE)).down(0, 0) == (0, -6)
+
+
+FREE = Family(None, (1.0,))
+
+
+class TestEdges:
+    """A sane model, whatever the rows."""
+
+    @pytest.mark.parametrize("make", [JD, CME, JPDL])
+    @pytest.mark.parametrize("n", [1, 2, 3, 4, 6])
+    def test_few_rows(self, make, n):
+        X, y = data(n)
+        model = make(random_state=0).fit(X, y)
+        assert (model.selection_ is None) == (n == 1)
+        law = model.given(X)
+        assert np.isfinite(law.mean()).all()
+        lowest, highest = y.min() - 2 * np.ptp(y) - 1, y.max() + 2 * np.ptp(y) + 1
+        assert lowest < law.mean().min() <= law.mean().max() < highest
+
+    @pytest.mark.parametrize("make", [JD, CME])
+    def test_all_rows_are_equal(self, make):
+        model = make(random_state=0).fit(np.ones((20, 2)), np.full(20, 3.0))
+        assert model.selection_ is None
+        assert_allclose(model.predict(np.ones((1, 2))), 3.0, rtol=0.05)
+
+    @pytest.mark.parametrize("make", [JD, CME, JPDL])
+    def test_constant_target(self, make):
+        X, _ = data(50)
+        model = make(random_state=0).fit(X, np.full(50, 3.0))
+        assert_allclose(model.predict(X), 3.0, rtol=0.05)
+        assert_allclose(model.given(X).quantile(0.9), 3.0)
+
+    @pytest.mark.parametrize("make", [JD, CME])
+    def test_constant_conditions(self, make):
+        _, y = data(50)
+        model = make(random_state=0).fit(np.ones((50, 2)), y)
+        assert_allclose(model.predict(np.ones((1, 2))), y.mean(), atol=0.05)
+
+    def test_pairs_of_duplicates(self):
+        X, y = data(40)
+        model = JD(random_state=0).fit(np.r_[X, X], np.r_[y, y])
+        assert np.isfinite(model.score(X, y))
+
+    def test_noise_is_not_learned(self):
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(300, 5)), rng.normal(size=300)
+        model = JD(random_state=0).fit(X, y)
+        assert model.score(rng.normal(size=(2000, 5)), rng.normal(size=2000)) > -0.02
+
+
+class TestEstimators:
+    """What users see."""
+
+    def test_explicit_values_switch_it_off(self):
+        X, y = data()
+        for model in (
+            JD(Gaussian(), Gaussian(), regularization=0.1),
+            CME(Gaussian(), Gaussian(), regularization=0.1),
+            JPDL(2, regularization=0.1),
+        ):
+            assert model.fit(X, y).selection_ is None
+            assert model.regularization_ == 0.1
+
+    def test_what_is_given_stays(self):
+        X, y = data()
+        ridge = JD(regularization=0.01, random_state=0).fit(X, y)
+        assert ridge.regularization_ == 0.01
+        assert {len(c.scores) for c in ridge.selection_.candidates} == {1}
+        assert len(ridge.selection_.candidates) > 3
+        kernel = JD(Polynomial(2), random_state=0).fit(X, y)
+        assert kernel.kernel_x_ == Polynomial(2)
+        assert {c.kernel_x for c in kernel.selection_.candidates} == {Polynomial(2)}
+        assert len({c.kernel_y for c in kernel.selection_.candidates}) > 1
+        degree = JPDL(2, random_state=0).fit(X, y)
+        assert degree.degrees_ == (2, 2)
+        assert degree.selection_.chosen.degree == 2
+
+    def test_the_best_is_taken(self):
+        X, y = data()
+        model = JD(random_state=0).fit(X, y)
+        found = model.selection_
+        every = [
+            (c.scores[i], c.regularizations[i], c)
+            for c in found.candidates
+            for i in range(19)
+        ]
+        score, ridge, best = min(every, key=lambda entry: entry[0])
+        assert (found.score, found.regularization, found.chosen) == (score, ridge, best)
+        assert (model.kernel_x_, model.kernel_y_) == (best.kernel_x, best.kernel_y)
+        assert_allclose(model.regularization_, ridge)
+
+    def test_a_table_of_all_that_was_tried(self):
+        X, y = data(60)
+        for make, extra in ((JD, "kernel_x"), (JPDL, "degree")):
+            found = make(random_state=0).fit(X, y).selection_
+            table = found.to_frame()
+            assert len(table) == sum(len(c.scores) for c in found.candidates)
+            chosen = table[table["chosen"]]
+            assert len(chosen) == 1
+            assert chosen["score"].item() == table["score"].min() == found.score
+            assert chosen["regularization"].item() == found.regularization
+            assert {extra, "rank_x", "seconds", "error"} <= set(table.columns)
+            assert 0 < table["seconds"].min() < found.seconds
+
+    def test_many_rows_are_judged_by_some(self):
+        X, y = data(3000, d=1)
+        few = jd.Selection(rows=300)
+        model = JD(selection=few, random_state=0).fit(X, y)
+        assert model.selection_.rows == 300
+        some = JD(random_state=0, selection=few, executor=Executor(1, 100)).fit(X, y)
+        assert some.kernel_x_ == model.kernel_x_
+        assert some.regularization_ == model.regularization_
+        # as strong as for the rows that took part
+        strength = model.regularization_ * 3000 / 0.8 / 300
+        assert any(
+            np.isclose(strength, 10**power / 240) for power in np.arange(-7, 2.1, 0.5)
+        )
+
+    def test_seeds(self):
+        X, y = data(300)
+        a, b, c = (JD(random_state=seed).fit(X, y) for seed in (1, 1, 2))
+        assert_array_equal(a.predict(X), b.predict(X))
+        assert a.selection_.score != c.selection_.score
+
+    def test_rows_that_come_keep_the_strength(self):
+        X, y = data(300)
+        model = JD(random_state=0).fit(X[:200], y[:200])
+        before, kernel = model.regularization_, model.kernel_x_
+        with_more = model.partial_fit(X[200:], y[200:])
+        assert_allclose(with_more.regularization_, before * 200 / 300)
+        assert with_more.kernel_x_ is kernel
+
+    def test_degrees_need_rows(self):
+        X, y = data(2000, d=2, noise=0.1)
+        assert JPDL(random_state=0).fit(X, y).degrees_ > (2, 2)
+        few = JPDL(random_state=0).fit(X[:11], y[:11])
+        assert {c.degree for c in few.selection_.candidates} == {1}
+        even = JPDL(positivity="sos", random_state=0).fit(X[:300], y[:300])
+        assert {c.degree for c in even.selection_.candidates} == {2, 4}
+
+    def test_nested_parameters(self):
+        model = JD(selection=jd.Selection(cv=3)).set_params(selection__cv=4)
+        assert model.selection == jd.Selection(cv=4)
+        assert clone(model).selection == model.selection
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            ({"criterion": "best"}, "`criterion` must be one of"),
+            ({"cv": 1}, "`cv` must be a number of folds"),
+            ({"cv": 1.5}, "`cv` must be a number of folds"),
+            ({"cv": 0.0}, "`cv` must be a number of folds"),
+            ({"cv": "five"}, "`cv` must be a number of folds"),
+            ({"rows": 1}, "`rows` must be an integer from 2"),
+            ({"scales": "all"}, "`scales` must be one of"),
+            ({"regularizations": []}, "`regularizations` must be a sequence"),
+            ({"regularizations": [-1.0]}, "`regularizations` must be a sequence"),
+            ({"regularizations": 0.1}, "`regularizations` must be a sequence"),
+        ],
+    )
+    def test_bad_arguments(self, arguments, message):
+        with pytest.raises(ValueError, match=message):
+            jd.Selection(**arguments)
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (
+                {"selection": "ratio"},
+                "`selection` must be a Selection, or None. Got 'ratio'",
+            ),
+            ({"verbose": -1}, "`verbose` must be an integer of at least 0. Got -1"),
+            ({"verbose": "no"}, "`verbose` must be an integer of at least 0. Got 'no'"),
+        ],
+    )
+    @pytest.mark.parametrize("make", [JD, CME, JPDL, jd.JointClassifier])
+    def test_bad_arguments_of_estimators(self, make, arguments, message):
+        X, y = data(20)
+        with pytest.raises(ValueError, match=message):
+            make(**arguments).fit(X, y > 0 if make is jd.JointClassifier else y)
+
+
+class TestProgress:
+    """A bar, where somebody looks."""
+
+    @staticmethod
+    def shown(*, verbose=1, terminal=True, patience=0.0):
+        console = Console(file=io.StringIO(), force_terminal=terminal, width=80)
+        with progress(
+            "working", verbose=verbose, console=console, patience=patience
+        ) as tell:
+            tell(0.5, "half")
+            tell(0.9, "nearly")
+        return console.file.getvalue()
+
+    def test_on_a_terminal(self):
+        assert "working" in self.shown()
+        assert "nearly" in self.shown()
+
+    def test_silence(self):
+        assert self.shown(verbose=0) == ""
+        assert self.shown(terminal=False) == ""
+        assert "working" not in self.shown(patience=60.0)
+
+    def test_nothing_is_left_after_an_error(self):
+        console = Console(file=io.StringIO(), force_terminal=True)
+
+        def work():
+            with progress("working", verbose=1, console=console, patience=0.0) as tell:
+                tell(0.5, "half")
+                msg = "stop"
+                raise RuntimeError(msg)
+
+        with pytest.raises(RuntimeError, match="stop"):
+            work()
+
+    def test_fits_are_silent_in_tests(self, capfd):
+        JD(random_state=0).fit(*data(60))
+        assert capfd.readouterr() == ("", "")
