@@ -9,7 +9,8 @@ r"""By what models are judged, on rows that they were not fitted to.
   joint law.
 * Any score of laws and outcomes.
 
-The first two cost a few small products for each ridge.
+The first two are quadratic in H, and cost a few small products for each ridge; the energy
+score is not where laws are divided by a mass that is not one.
 """
 
 import warnings
@@ -98,9 +99,16 @@ class Outcomes:
         points = to_numpy(held.y.read(0, held.n))
         return Outcomes(Joint(problem, *codings, none).support_y, points, held.weights, psi)
 
+    @cached_property
+    def shares(self) -> Vector:
+        """The weights of the rows, of sum one."""
+        w = np.ones(len(self.points)) if self.weights is None else self.weights
+        shares: Vector = w / w.sum()
+        return shares
+
     def mean(self, values: Vector) -> float:
         """Return the weighted mean of a value for each row."""
-        return float(np.average(values, weights=self.weights))
+        return float(self.shares @ values)
 
     @cached_property
     def energy(self) -> Energy:
@@ -113,18 +121,34 @@ class Outcomes:
         return self.energy.to_points(self.points)
 
     @cached_property
-    def missing(self) -> tuple[Vector, Vector]:
-        """The distances of the points, and the sums of those of the atoms, to nothing.
+    def form(self) -> tuple[float, Vector, Vector] | None:
+        r"""The mean energy score as a quadratic form of the laws; None if it is not one.
 
-        That is zero, where expectations go that are not divided by the mass; or no word.
+        A law of mass one with the weights :math:`w = (1, t)` has the score
+        :math:`w \cdot N(y) - \tfrac12 w^\top S w` with sums of distances N and S. One that
+        is not divided by its mass m has the rest of it at zero, or at no word: for means
+        that makes no difference. With the distances :math:`a` of the point and
+        :math:`N_0` of the atoms to it the score is then
+
+        .. math:: a + w \cdot (N(y) - a f - N_0) - w^\top (\tfrac12 S - f N_0^\top) w,
+
+        where :math:`w \cdot f = m`. Returned are the mean of :math:`a`, the vectors of the
+        linear term as rows, and the matrix.
         """
-        atoms = self.support.atoms
-        words = [known is not None for known in atoms.coding.categories]
-        nothing = np.where(words, -1.0, 0.0)[None, :]
-        scalar = atoms.width == 1 and not any(words)
-        unit = np.ones(1) if scalar else self._unit
-        apart = distances(atoms, unit, self.points, nothing)[:, 0]
-        return apart, self.energy.to_points(nothing)[0]
+        energy, f = self.energy, self.energy.total
+        if not self.divided:
+            atoms = self.support.atoms
+            words = [known is not None for known in atoms.coding.categories]
+            nothing = np.where(words, -1.0, 0.0)[None, :]
+            scalar = atoms.width == 1 and not any(words)
+            unit = np.ones(1) if scalar else self._unit
+            apart = distances(atoms, unit, self.points, nothing)
+            N = energy.to_points(nothing)[0]
+            linear = self.near - apart * f - N
+            return self.mean(apart[:, 0]), linear, energy.spread / 2 - np.outer(f, N)
+        if self.support.atoms.mean.any():
+            return None
+        return 0.0, self.near, energy.spread / 2
 
     @cached_property
     def known(self) -> Any:
@@ -161,6 +185,36 @@ class Trial:
         """Return the coefficients of the laws at the rows held out, ``(q, m)``."""
         t: Vector = self.psi @ H.T
         return t + self.outcomes.offset if self.outcomes.offset else t
+
+    def affine(self, H: Vector) -> Vector:
+        r"""Return the matrix that maps :math:`(1, \Psi_X)` to :math:`(1, t)`."""
+        whole = np.zeros((1 + H.shape[0], 1 + H.shape[1]))
+        whole[0, 0], whole[1:, 0], whole[1:, 1:] = 1.0, self.outcomes.offset, H
+        return whole
+
+    @cached_property
+    def gram(self) -> Vector:
+        r"""The mean of :math:`(1, \Psi_X)^\top (1, \Psi_X)` over the rows held out."""
+        return self.mean_with(np.insert(self.psi, 0, 1.0, axis=1))
+
+    @cached_property
+    def linear(self) -> Vector:
+        """The mean of the linear term of the energy score times the functions of X."""
+        form = self.outcomes.form
+        assert form is not None  # noqa: S101  # for type checkers
+        return self.mean_with(form[1])
+
+    def mean_with(self, values: Vector) -> Vector:
+        r"""Return the mean of vectors, given as rows, times :math:`(1, \Psi_X)`.
+
+        Parameters
+        ----------
+        values : array of shape (q, k)
+            The vectors.
+        """
+        w = self.outcomes.shares
+        found: Vector = values.T @ (w[:, None] * np.insert(self.psi, 0, 1.0, axis=1))
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,22 +263,16 @@ def risk_of(where: str, criterion: Criterion) -> Risk:
 
 
 def energy_risk(trial: Trial, H: Vector) -> float:
-    """Return the mean energy score; NaN if a law has no mass.
-
-    Laws that are not divided by their mass have the rest of it at zero: for means that
-    makes no difference.
-    """
-    held, t = trial.outcomes, trial.laws(H)
-    w = np.insert(t, 0, 1.0, axis=1)
-    mass = w @ held.energy.total
-    if held.divided:
-        known = bool((mass > _NOTHING).all())
-        return held.mean(held.energy.scores(t, held.near)) if known else np.nan
-    apart, near = held.missing
-    rest = 1 - mass
-    spread = np.einsum("qm,qm->q", w @ held.energy.spread, w) + 2 * rest * (w @ near)
-    reach = np.einsum("qm,qm->q", w, held.near) + rest * apart
-    return held.mean(reach - spread / 2)
+    """Return the mean energy score; NaN if a law has no mass."""
+    held = trial.outcomes
+    if held.form is not None:
+        constant, _, Q = held.form
+        W = trial.affine(H)
+        return constant + float(np.sum(W * (trial.linear - Q @ W @ trial.gram)))
+    t = trial.laws(H)
+    if not (1 + t @ held.support.atoms.mean > _NOTHING).all():
+        return np.nan
+    return held.mean(held.energy.scores(t, held.near))
 
 
 def ratio_risk(trial: Trial, H: Vector) -> float:
@@ -233,11 +281,9 @@ def ratio_risk(trial: Trial, H: Vector) -> float:
     if held.psi is None:
         msg = "the ratio is that of a joint law"
         raise TypeError(msg)
-    w = np.ones(len(held.points)) if held.weights is None else held.weights
-    w = w / w.sum()
-    x, y = trial.psi, held.psi
-    S_x, S_y = x.T @ (w[:, None] * x), y.T @ (w[:, None] * y)
-    joint = y.T @ (w[:, None] * x) - np.multiply.outer(w @ y, w @ x)
+    w, y, S = held.shares, held.psi, trial.gram
+    S_x, S_y, mean_y = S[1:, 1:], y.T @ (w[:, None] * y), w @ y
+    joint = trial.mean_with(y)[:, 1:] - np.multiply.outer(mean_y, S[0, 1:])
     return float(np.sum(H * (S_y @ H @ S_x - 2 * joint)))
 
 
