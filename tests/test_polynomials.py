@@ -489,7 +489,7 @@ class TestEstimator:
         assert_allclose(
             pipeline.predict(X), JPDL(2, random_state=0).fit(X, Y).predict(X), atol=1e-8
         )
-        again = pickle.loads(pickle.dumps(JPDL4().fit(X, Y)))  # noqa: S301
+        again = pickle.loads(pickle.dumps(JPDL4(random_state=0).fit(X, Y)))  # noqa: S301
         assert_allclose(again.predict(X), clone(again).fit(X, Y).predict(X))
 
     def test_many_columns(self):

@@ -22,7 +22,7 @@ from jointdist.tuning import Climb, Contest, Side
 
 __all__ = ["Factoring", "KernelContest", "relevant"]
 
-_RANK = 512  # of the factors of candidates, at most
+_RANK = {"x": 512, "y": 256}  # of the factors of candidates, at most
 _EXPLAINED = 4  # features of Y by which columns of X are judged
 _ROWS = 500  # on which they are
 _FEWEST = 8  # rows below which columns are not told apart
@@ -137,7 +137,7 @@ class KernelContest:
     def _factored(self, name: str, kernel: Kernel, factor: float) -> Side:
         sample, how = self.contest.sample, self.factoring
         rows = sample.x if name == "x" else sample.y
-        most = min(how.max_rank or _RANK, rows.n)
+        most = min(how.max_rank or _RANK[name], rows.n)
         goal = Goal(how.tol, relative=True, max_rank=most, rank_asked=True)
         eps = kernel_rounding(kernel, rows, f"kernel_{name}")
         rng, executor = np.random.default_rng(how.seed), executor_for(rows)

@@ -43,7 +43,8 @@ T = TypeVar("T")
 
 _STRENGTHS = 10.0 ** np.arange(2, -7.1, -0.5)  # ridges times the number of rows
 _LATTICE = range(-6, 4)  # powers of two, by which scales are multiplied
-_BETTER = 3e-3  # of the score, by which it must fall for another candidate
+_BETTER = 5e-3  # of the score, by which it must fall for another candidate
+_HOPELESS = 0.05  # of the score, by which it may rise before neighbours are not tried
 
 
 def parted(n: int, held: list[NDArray[np.intp]]) -> list[NDArray[np.intp]]:
@@ -387,10 +388,11 @@ class Climb:
         j = self._along(i, j)
         for step in (-1, 1):
             first = i
-            while (new := self._beside(i + step, j)) is not None and self._better(
-                (i + step, new), (i, j)
-            ):
-                i, j = i + step, self._along(i + step, new)
+            while True:
+                new = i + step, self._beside(i + step, j, self._score(i, j))
+                if not self._better(new, (i, j)):
+                    break
+                i, j = new[0], self._along(*new)
             if i != first:
                 break
         return i, j
@@ -405,10 +407,10 @@ class Climb:
                 break
         return j
 
-    def _beside(self, i: int, j: int) -> int | None:
-        """Return the best of three along Y; None if that is outside of the lattice."""
-        if not self._inside(0, i):
-            return None
+    def _beside(self, i: int, j: int, best: float) -> int:
+        """Return the best of three along Y, if there is hope that it is better."""
+        if self._score(i, j) > best + _HOPELESS * abs(best):
+            return j
         return min((j, j - 1, j + 1), key=lambda k: self._score(i, k))
 
     def _better(self, new: tuple[int, int], old: tuple[int, int]) -> bool:
