@@ -30,8 +30,12 @@ def test_the_contract_of_scikit_learn(estimator, check):
     check(estimator)
 
 
+QUICK = jd.Selection("log_score", cv=0.2, scales="common")
+
+
 def fitted(X, y, sample_weight=None, **arguments):
-    arguments = {"random_state": 0, **arguments}
+    """Return a model of a given ridge, as nothing here is about the choice of it."""
+    arguments = {"random_state": 0, "regularization": 0.01, "selection": QUICK, **arguments}
     return jd.KernelLogisticRegression(**arguments).fit(X, y, sample_weight)
 
 
@@ -140,13 +144,13 @@ def test_methods_agree(iris):
 def test_a_path_is_one_fit_for_each_ridge(iris):
     X, y = iris
     ridges = [0.1, 10.0, 1e-3, 0.1]
-    model = jd.KernelLogisticRegression(random_state=0)
+    model = jd.KernelLogisticRegression(Gaussian(2.0), random_state=0)
     path = model.path(X, y, ridges)
     assert not hasattr(model, "solution_")
     assert [one.regularization_ for one in path] == ridges
     assert len({id(one.basis_x_) for one in path}) == 1
     for ridge, one in zip(ridges, path, strict=True):
-        alone = fitted(X, y, regularization=ridge)
+        alone = fitted(X, y, kernel_x=Gaussian(2.0), regularization=ridge)
         assert_allclose(one.predict_proba(X), alone.predict_proba(X), atol=1e-6)
         assert one.n_features_in_ == 4
     assert path[3].n_iter_ == 0  # it starts from its own solution
@@ -164,14 +168,16 @@ def test_weights(rng, checkered, several):
     assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-6)
     dropped = fitted(X[w > 0], y[w > 0], w[w > 0])
     assert_allclose(weighted.predict_proba(X), dropped.predict_proba(X), atol=1e-6)
-    large = fitted(X, y, 1e3 * w, regularization=10.0)
+    kernel = weighted.kernel_x_
+    large = fitted(X, y, 1e3 * w, kernel_x=kernel, regularization=10.0)
     assert_allclose(weighted.predict_proba(X), large.predict_proba(X), atol=1e-6)
 
 
 def test_class_weights_are_weights_of_rows(iris):
     X, y = iris
-    named = fitted(X, y, class_weight={"virginica": 5.0})
-    rows = fitted(X, y, np.where(y == "virginica", 5.0, 1.0))
+    kernel = Gaussian(2.0)
+    named = fitted(X, y, kernel_x=kernel, class_weight={"virginica": 5.0})
+    rows = fitted(X, y, np.where(y == "virginica", 5.0, 1.0), kernel_x=kernel)
     assert_allclose(named.predict_proba(X), rows.predict_proba(X), atol=1e-8)
     few = np.r_[0:50, 50:60, 100:150]
     balanced = fitted(X[few], y[few], class_weight="balanced", regularization=100.0)
@@ -284,7 +290,7 @@ def test_an_unfinished_fit_says_so(checkered):
 
 def test_search_pipeline_clone_pickle(iris):
     X, y = iris
-    model = jd.KernelLogisticRegression(random_state=0)
+    model = jd.KernelLogisticRegression(selection=QUICK, random_state=0)
     assert is_classifier(model)
     grid = {"regularization": [0.01, 1e4]}
     search = GridSearchCV(model, grid, cv=3, scoring="neg_log_loss").fit(X, y)
@@ -310,6 +316,8 @@ def test_search_pipeline_clone_pickle(iris):
         ({"fit_intercept": 1}, "`fit_intercept` must be True or False. Got 1."),
         ({"kernel_x": "rbf"}, "`kernel_x` must be a kernel, as kernels.Gaussian"),
         ({"class_weight": "even"}, '`class_weight` must be None, "balanced" or a dict'),
+        ({"selection": 5}, "`selection` must be a Selection, or None. Got 5."),
+        ({"verbose": -1}, "`verbose` must be an integer of at least 0. Got -1."),
         ({"executor": 2}, "`executor` must be an Executor, or None. Got 2."),
         ({"random_state": "a"}, "`random_state` must be None, an integer"),
     ],
