@@ -89,8 +89,9 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
         The kernel. By default a Gaussian for numbers, times a Delta for each column of
         words, with scales chosen by ``selection``.
     regularization : float or "auto", default="auto"
-        The ridge :math:`\lambda`, positive; by default chosen by ``selection``. As the loss
-        is a sum, what is good for some of the rows is good for all of them.
+        The ridge :math:`\lambda`, positive; by default chosen by ``selection``, among nine
+        from 0.001 to 10 times the mean of :math:`k(x, x)`, or less for wide kernels. As the
+        loss is a sum, what is good for some of the rows is good for all of them.
     fit_intercept : bool, default=True
         Whether there is an intercept :math:`b`, which is not penalised. Without one, far
         from the sample all classes are equally likely, however rare they are.
