@@ -9,7 +9,7 @@ import numpy as np
 from jointdist._array import to_numpy
 from jointdist.atoms import Vector
 from jointdist.criteria import Trial
-from jointdist.executor import executor_for, one_blas_thread
+from jointdist.executor import Executor, executor_for, one_blas_thread
 from jointdist.features import kernel_matrix
 from jointdist.kernels import Kernel
 from jointdist.lowrank import factored
@@ -26,6 +26,7 @@ _RANK = {"x": 512, "y": 256}  # of the factors of candidates, at most
 _EXPLAINED = 4  # features of Y by which columns of X are judged
 _ROWS = 500  # on which they are
 _FEWEST = 8  # rows below which columns are not told apart
+_MANY = 2048  # rows of which those that scales are learned from may judge them too
 
 Try: TypeAlias = Callable[[Side, Side, int], Trial]
 
@@ -97,34 +98,61 @@ class KernelContest:
             self._run(x, y)
 
     def _run(self, x: Family, y: Family) -> None:
-        _, j = self._climb(x, y, (0, 0))
+        _, j = self._climb(x, y, (0, 0), lambda _: x)
         several = len(x.scales) > 1 and self.contest.how.scales == "each"
-        if several and self.contest.sample.n >= _FEWEST:
-            low = self._side("y", y, 0).low
-            U = to_numpy(low.map.features(low.rows.read(0, low.rows.n)))
-            each = relevant(x, self.contest.sample, U)
-            if each is not None:
-                self._climb(each, y, (0, j))
+        if not several or self.contest.sample.n < _FEWEST:
+            return
+        every, of_part = self._relevant(x, y)
+        if every is not None:
+            self._climb(every, y, (0, j), of_part)
 
-    def _climb(self, x: Family, y: Family, start: tuple[int, int]) -> tuple[int, int]:
+    def _relevant(
+        self, x: Family, y: Family
+    ) -> tuple[Family | None, Callable[[int], Family]]:
+        """Return kernels with a scale for each column, by all rows and for each part.
+
+        Scales that were learned from rows can't be judged by them; where rows are many,
+        those that scales are learned from don't matter.
+        """
+        contest, low = self.contest, self._side("y", y, 0).low
+        U = to_numpy(low.map.features(low.rows.read(0, low.rows.n)))
+        every = relevant(x, contest.sample, U)
+        if contest.sample.n >= _MANY:
+            return every, lambda _: every or x
+
+        def without(part: int) -> Family:
+            rows = np.setdiff1d(np.arange(contest.sample.n), contest.parts[part])
+            return relevant(x, contest.sample.take(rows), U[rows]) or x
+
+        found = list(Executor().each(without, range(contest.folds)))
+        return every, lambda part: found[part]
+
+    def _climb(
+        self,
+        x: Family,
+        y: Family,
+        start: tuple[int, int],
+        of_part: Callable[[int], Family],
+    ) -> tuple[int, int]:
         def enter(i: int, j: int) -> float:
-            return self._enter(x, self._side("x", x, i), self._side("y", y, j)).score
+            sides = [self._side("x", of_part(k), i) for k in range(self.contest.folds)]
+            return self._enter(x, i, sides, self._side("y", y, j)).score
 
         return Climb(enter, (x, y)).down(*start)
 
-    def _enter(self, family: Family, x: Side, y: Side) -> Candidate:
+    def _enter(self, family: Family, power: int, x: list[Side], y: Side) -> Candidate:
         sums = self.contest.sample.weights
         weight = float(self.contest.sample.n if sums is None else sums.sum())
-        unit = self.unit(sum(x.traces) / weight, sum(y.traces) / weight)
+        unit = self.unit(sum(x[0].traces) / weight, sum(y.traces) / weight)
         return self.contest.enter(
-            lambda part: self.make(x, y, part),
+            lambda part: self.make(x[part], y, part),
             self.contest.ridges(self.regularization, unit),
-            kernel_x=x.low.kernel,
+            kernel_x=family.at(2.0**power),
             kernel_y=y.low.kernel,
-            factor_x=x.factor,
+            factor_x=2.0**power,
             factor_y=y.factor,
             scales=family.name,
-            rank_x=x.low.rank,
+            rank_x=max(side.low.rank for side in x),
             rank_y=y.low.rank,
         )
 

@@ -23,6 +23,8 @@ Scales: TypeAlias = Literal["each", "common"]
 class Selection(Parametric):
     """How what is ``"auto"`` is chosen: on which rows, by what, and among what.
 
+    :class:`~jointdist.KernelLogisticRegression` has criteria and ridges of its own.
+
     Parameters
     ----------
     criterion : str or callable, default="energy"
@@ -35,14 +37,15 @@ class Selection(Parametric):
         for each law; the lower the better.
     cv : int or float, default=5
         The number of parts of which each is held out in turn; or the share of rows that
-        are held out once, as 0.2 in the paper. Equal rows are held out together.
+        are held out once, as 0.2 in the paper. Rows are held out at random.
     rows : int, default=4096
         Of more rows, a random choice of so many takes part in the selection. The model is
         then fitted to all rows once.
     scales : {"each", "common"}, default="each"
         The scales of the kernel of X. ``"common"``: a common multiple of those by the
         median heuristic. ``"each"``: of one scale for each column too, by Gaussian process
-        evidence on up to 500 rows, so that columns that say nothing do not count.
+        evidence on up to 500 rows, so that columns that say nothing do not count; taken if
+        it is better by 2 %.
     regularizations : sequence of float, optional
         The ridges that are tried, as for the fit to all rows. By default 19 from
         :math:`10^{-7}` to :math:`100` over the number of rows, times the mean diagonals of

@@ -44,6 +44,7 @@ T = TypeVar("T")
 _STRENGTHS = 10.0 ** np.arange(2, -7.1, -0.5)  # ridges times the number of rows
 _LATTICE = range(-6, 4)  # powers of two, by which scales are multiplied
 _BETTER = 5e-3  # of the score, by which it must fall for another candidate
+_CLEARLY = 0.02  # of the score, by which a scale for each column must be better
 _HOPELESS = 0.05  # of the score, by which it may rise before neighbours are not tried
 
 
@@ -346,12 +347,19 @@ class Contest:
         return candidate
 
     def result(self) -> Selected:
-        """Return what was tried, with the best; of equally good ones, the first."""
-        scores = [candidate.score for candidate in self.candidates]
-        best = int(np.argmin(scores))
+        """Return what was tried, with the best; of equally good ones, the first.
+
+        A scale for each column is taken if it is clearly better than a common one.
+        """
+        scores = np.array([candidate.score for candidate in self.candidates])
+        best = int(scores.argmin())
         rule = "a number for one candidate at least"
         got = Words("none that is finite, whatever the kernels and the ridge")
         require(np.isfinite(scores[best]), self.where, "criterion", rule, got)
+        plain = [c.scales != "each" for c in self.candidates]
+        first = int(np.where(plain, scores, np.inf).argmin())
+        if scores[first] <= scores[best] + _CLEARLY * abs(scores[best]):
+            best = first
         seconds = perf_counter() - self._start
         found = self.candidates, best, self.risk.name
         return Selected(*found, self.sample.n, self.folds, seconds)
