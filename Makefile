@@ -33,6 +33,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/logistic.py
 	$(BIN)/python benchmarks/models.py
 	$(BIN)/python benchmarks/comparison.py
+	$(BIN)/python benchmarks/selection.py
 
 clean:
 	rm -rf $(VENV) demo.png build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache
