@@ -584,6 +584,15 @@ class TestEstimators:
         assert_allclose(with_more.regularization_, before * 200 / 300)
         assert with_more.kernel_x_ is kernel
 
+    @pytest.mark.parametrize("make", [JD, CME, JPDL])
+    def test_arrays_of_any_library(self, make, xp):
+        X, y = data(150)
+        model = make(random_state=0)
+        truth = clone(model).fit(X, y)
+        found = model.fit(xp.asarray(X), xp.asarray(y))
+        assert found.selection_.score == pytest.approx(truth.selection_.score, rel=1e-9)
+        assert_allclose(found.predict(xp.asarray(X)), truth.predict(X), atol=1e-8)
+
     def test_degrees_need_rows(self):
         X, y = data(2000, d=2, noise=0.1)
         assert JPDL(random_state=0).fit(X, y).degrees_ > (2, 2)
