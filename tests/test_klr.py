@@ -22,8 +22,10 @@ from jointdist.errors import ToleranceWarning
 from jointdist.executor import Executor
 from jointdist.kernels import Gaussian, Polynomial
 
+FEW_RIDGES = jd.Selection("log_score", cv=2, regularizations=[0.1, 0.01])
 
-@parametrize_with_checks([jd.KernelLogisticRegression()])
+
+@parametrize_with_checks([jd.KernelLogisticRegression(selection=FEW_RIDGES)])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
 def test_the_contract_of_scikit_learn(estimator, check):
@@ -42,8 +44,8 @@ def fitted(X, y, sample_weight=None, **arguments):
 @pytest.fixture
 def checkered(rng):
     """Return rows of which the signs of the columns tell the class, mostly."""
-    X = rng.normal(size=(800, 2))
-    y = (X.prod(axis=1) + 0.2 * rng.normal(size=800) > 0).astype(int)
+    X = rng.normal(size=(600, 2))
+    y = (X.prod(axis=1) + 0.2 * rng.normal(size=600) > 0).astype(int)
     return X, y
 
 
@@ -63,7 +65,9 @@ class TestAgainstScikitLearn:
         X, y = checkered
         y = y + (np.abs(X[:, 0]) > 1) if several else y
         w = rng.exponential(size=len(y)) if weighted else None
-        model = fitted(X, y, w, regularization=0.05, fit_intercept=intercept)
+        model = fitted(
+            X, y, w, kernel_x=Gaussian(2.0), regularization=0.05, fit_intercept=intercept
+        )
         F = model.basis_x_.features(X)
         other = LogisticRegression(
             C=1 / (2 * 0.05),
@@ -209,7 +213,7 @@ def test_one_row_in_ten_thousand(rng):
     X = rng.normal(size=(20_000, 2))
     y = np.zeros(20_000, dtype=int)
     y[np.argsort(X[:, 0])[-2:]] = 1
-    model = fitted(X, y)
+    model = fitted(X, y, kernel_x=Gaussian(2.0))
     assert model.solution_.status.ok
     p = model.predict_proba(X)[:, 1]
     assert_allclose(p.mean(), 1e-4, rtol=1e-6)  # the intercept keeps the share of a class
@@ -311,6 +315,8 @@ def test_search_pipeline_clone_pickle(iris):
         ({"regularization": 0.0}, '`regularization` must be a positive number, or "auto"'),
         ({"regularization": "best"}, "`regularization` must be a positive number"),
         ({"tol": 2.0}, r"`tol` must be a number from 0 to below 1. Got 2.0."),
+        ({"max_rank": 0}, "`max_rank` must be an integer of at least 1, or None. Got 0."),
+        ({"pivoting": "none"}, r"`pivoting` must be one of \('auto', 'rp', 'greedy',"),
         ({"precision": "half"}, r"`precision` must be one of \('float64', 'float32'\)."),
         ({"max_iter": 0}, "`max_iter` must be an integer of at least 1. Got 0."),
         ({"fit_intercept": 1}, "`fit_intercept` must be True or False. Got 1."),

@@ -284,6 +284,20 @@ def test_no_features_at_all():
     assert logistic(blocks(np.empty((4, 0)), False), y, 1.0).objective == 4 * np.log(2)
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_coefficients_that_may_stay_zero(rng, classes):
+    """A ridge so large that no step is worth it: there is nothing to compare slopes with."""
+    F, y = sample(rng, classes=classes)
+    found = logistic(blocks(F), y, 1e8, classes=classes, tol=1e-4)
+    assert found.status is Status.OPTIMAL
+    assert found.iterations == 0
+    assert_array_equal(found.value, 0)
+    assert 0 < found.certificate.stationarity <= 1
+    assert found.certificate.gap <= 1e-4
+    shares = softmax(scores(F[:1], found.value, found.intercept))[0]
+    assert_allclose(shares, np.bincount(y) / len(y))
+
+
 def test_it_says_how_it_ended(rng):
     F, y = sample(rng)
     early = logistic(blocks(F), y, 0.01, max_iter=1)

@@ -1,10 +1,11 @@
 """The kernels and the ridge of a model, chosen on rows held out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from jointdist._array import to_numpy
 from jointdist.atoms import Vector
@@ -12,15 +13,16 @@ from jointdist.criteria import Trial
 from jointdist.executor import Executor, executor_for, one_blas_thread
 from jointdist.features import kernel_matrix
 from jointdist.kernels import Kernel
-from jointdist.lowrank import factored
+from jointdist.lowrank import LowRank, factored
 from jointdist.relevance import relevant_scales
+from jointdist.rows import Rows
 from jointdist.sample import Sample
 from jointdist.scales import Family
-from jointdist.search import Goal, Pivoting, Search, kernel_rounding
+from jointdist.search import Goal, Pivoting, Search, checked_goal, kernel_rounding
 from jointdist.selection import Candidate
 from jointdist.tuning import Climb, Contest, Side
 
-__all__ = ["Factoring", "KernelContest", "relevant"]
+__all__ = ["Factoring", "KernelContest", "families"]
 
 _RANK = {"x": 512, "y": 256}  # of the factors of candidates, at most
 _EXPLAINED = 4  # features of Y by which columns of X are judged
@@ -45,12 +47,56 @@ class Factoring:
         How pivots are chosen.
     seed : int
         The seed of that.
+    executor : Executor, optional
+        How row blocks are worked on.
     """
 
     tol: float
     max_rank: int | None
     pivoting: Pivoting
     seed: int
+    executor: Executor | None = None
+
+    def goal(self, rows: Rows, most: int | None = None) -> Goal:
+        """Return when to stop, having checked these arguments.
+
+        Parameters
+        ----------
+        rows : Rows
+            The rows.
+        most : int, optional
+            The largest rank where none is given.
+        """
+        rank = most if self.max_rank is None else self.max_rank
+        return checked_goal(rows.where, rows, self.tol, rank, self.pivoting, relative=True)
+
+    def factored(
+        self,
+        name: str,
+        kernel: Kernel,
+        rows: Rows,
+        weights: Vector | None,
+        most: int | None = None,
+    ) -> LowRank:
+        """Return a factor, and no warning if it falls short of its goal.
+
+        Parameters
+        ----------
+        name : str
+            The kernel as an argument, for messages.
+        kernel : Kernel
+            The kernel.
+        rows : Rows
+            The rows.
+        weights : array of shape (n,), optional
+            Their weights.
+        most : int, optional
+            The largest rank where none is given.
+        """
+        eps, goal = kernel_rounding(kernel, rows, name), self.goal(rows, most)
+        rng, executor = np.random.default_rng(self.seed), executor_for(rows, self.executor)
+        search = Search(kernel, name, eps, rows, weights, goal, rng, executor)
+        return factored(search, self.pivoting)
 
 
 class KernelContest:
@@ -98,47 +144,23 @@ class KernelContest:
             self._run(x, y)
 
     def _run(self, x: Family, y: Family) -> None:
-        _, j = self._climb(x, y, (0, 0), lambda _: x)
-        several = len(x.scales) > 1 and self.contest.how.scales == "each"
-        if not several or self.contest.sample.n < _FEWEST:
-            return
-        every, of_part = self._relevant(x, y)
-        if every is not None:
-            self._climb(every, y, (0, j), of_part)
+        def features() -> Vector:
+            low = self._side("y", y, 0).low
+            U: Vector = to_numpy(low.map.features(low.rows.read(0, low.rows.n)))
+            return U
 
-    def _relevant(
-        self, x: Family, y: Family
-    ) -> tuple[Family | None, Callable[[int], Family]]:
-        """Return kernels with a scale for each column, by all rows and for each part.
+        held, j = self.contest.parts[: self.contest.folds], 0
+        for family, own in families(x, self.contest, held, features):
+            j = self._climb(family, own, y, j)
 
-        Scales that were learned from rows can't be judged by them; where rows are many,
-        those that scales are learned from don't matter.
-        """
-        contest, low = self.contest, self._side("y", y, 0).low
-        U = to_numpy(low.map.features(low.rows.read(0, low.rows.n)))
-        every = relevant(x, contest.sample, U)
-        if contest.sample.n >= _MANY:
-            return every, lambda _: every or x
+    def _climb(self, x: Family, own: list[Family], y: Family, j: int) -> int:
+        """Go down along the scales, of X in the family of each fit; return where Y is."""
 
-        def without(part: int) -> Family:
-            rows = np.setdiff1d(np.arange(contest.sample.n), contest.parts[part])
-            return relevant(x, contest.sample.take(rows), U[rows]) or x
-
-        found = list(Executor().each(without, range(contest.folds)))
-        return every, lambda part: found[part]
-
-    def _climb(
-        self,
-        x: Family,
-        y: Family,
-        start: tuple[int, int],
-        of_part: Callable[[int], Family],
-    ) -> tuple[int, int]:
         def enter(i: int, j: int) -> float:
-            sides = [self._side("x", of_part(k), i) for k in range(self.contest.folds)]
+            sides = [self._side("x", family, i) for family in own]
             return self._enter(x, i, sides, self._side("y", y, j)).score
 
-        return Climb(enter, (x, y)).down(*start)
+        return Climb(enter, (x, y)).down(0, j)[1]
 
     def _enter(self, family: Family, power: int, x: list[Side], y: Side) -> Candidate:
         sums = self.contest.sample.weights
@@ -163,32 +185,60 @@ class KernelContest:
         return self._sides[name, kernel]
 
     def _factored(self, name: str, kernel: Kernel, factor: float) -> Side:
-        sample, how = self.contest.sample, self.factoring
-        rows = sample.x if name == "x" else sample.y
-        most = min(how.max_rank or _RANK[name], rows.n)
-        goal = Goal(how.tol, relative=True, max_rank=most, rank_asked=True)
-        eps = kernel_rounding(kernel, rows, f"kernel_{name}")
-        rng, executor = np.random.default_rng(how.seed), executor_for(rows)
-        weights = sample.weights
-        search = Search(kernel, f"kernel_{name}", eps, rows, weights, goal, rng, executor)
-        low = factored(search, how.pivoting)
+        sample = self.contest.sample
+        rows, weights = sample.x if name == "x" else sample.y, sample.weights
+        argument = f"kernel_{name}"
+        low = self.factoring.factored(argument, kernel, rows, weights, _RANK[name])
         return Side(low, self.contest.parts, weights, self.centred, factor)
 
 
-def relevant(x: Family, sample: Sample, U: Vector) -> Family | None:
-    """Return the family with scales by what each column of X says about features of Y.
+def families(
+    x: Family,
+    contest: Contest,
+    held: list[NDArray[np.intp]],
+    features: Callable[[], Vector],
+) -> Iterator[tuple[Family, list[Family]]]:
+    """Yield the kernels of X to try, each time with those of each fit.
 
-    None if that cannot be told. Equal rows count once: they would pretend that there is no
-    noise.
+    First a family as it is. Then, if it is asked for and can be told, one with a scale for
+    each column. Scales that were learned from rows can't be judged by them, so that those
+    of a fit are learned from its own; where rows are many, those that scales are learned
+    from don't matter.
 
     Parameters
     ----------
     x : Family
-        The kernels of X, with a scale for each column of numbers.
-    sample : Sample
-        The rows.
-    U : array of shape (n, m)
-        Features of Y at them.
+        The kernels of X.
+    contest : Contest
+        The rows, and whether there may be a scale for each column.
+    held : list of arrays of int
+        The rows that are held out of each fit.
+    features : callable
+        Gives features of Y at all rows, which columns of X should say something about.
+    """
+    sample = contest.sample
+    yield x, [x] * len(held)
+    several = len(x.scales) > 1 and contest.how.scales == "each"
+    if not several or sample.n < _FEWEST:
+        return
+    U = features()
+    every = _relevant(x, sample, U)
+    if every is None:
+        return
+
+    def without(part: NDArray[np.intp]) -> Family:
+        rows = np.setdiff1d(np.arange(sample.n), part)
+        return _relevant(x, sample.take(rows), U[rows]) or x
+
+    many = sample.n >= _MANY
+    yield every, [every] * len(held) if many else list(Executor().each(without, held))
+
+
+def _relevant(x: Family, sample: Sample, U: Vector) -> Family | None:
+    """Return the family with scales by what each column of X says about features of Y.
+
+    None if that cannot be told. Equal rows count once: they would pretend that there is no
+    noise.
     """
     X = to_numpy(sample.x.read(0, sample.n))
     _, rows = np.unique(np.hstack([X, U.round(12)]), axis=0, return_index=True)

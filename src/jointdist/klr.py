@@ -1,62 +1,46 @@
 """Low-rank kernel logistic regression (paper, section `sec:klr`)."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from time import perf_counter
-from typing import Any, NamedTuple, Self, TypeAlias, get_args
+from typing import Any, NamedTuple, Self, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, log_expit, log_softmax, softmax
+from numpy.typing import NDArray
+from scipy.special import log_expit, log_softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from jointdist._array import Array, to_numpy
+from jointdist._array import Array
 from jointdist.atoms import Vector, host_features
 from jointdist.basis import Basis, orthogonal
-from jointdist.choice import relevant
+from jointdist.choice import Factoring
 from jointdist.coding import Coding, learn_coding
 from jointdist.errors import ToleranceWarning, Words, is_number, is_whole, require
 from jointdist.estimator import EXACT, require_columns
-from jointdist.executor import Executor, executor_for, one_blas_thread
+from jointdist.executor import Executor, executor_for
 from jointdist.fitting import require_arguments
-from jointdist.kernels import Delta, Kernel
+from jointdist.kernels import Kernel
 from jointdist.labels import class_weights, learn_labels
-from jointdist.lowrank import LowRank, factored, warn_if_short
+from jointdist.lowrank import warn_if_short
 from jointdist.moments import Precision
 from jointdist.parameters import NestedParameters
 from jointdist.programs.blocks import Blocks
 from jointdist.programs.logistic import LogisticSolution, logistic
 from jointdist.progress import progress
+from jointdist.refits import LogisticContest, loss_of, probabilities, thinned
 from jointdist.rows import Rows, as_weights
 from jointdist.sample import Sample
 from jointdist.scales import Family, family_of
-from jointdist.search import (
-    Goal,
-    Pivoting,
-    Search,
-    Seed,
-    checked_goal,
-    generator,
-    kernel_rounding,
-)
-from jointdist.selection import Candidate, Selected, Selection, require_selection
-from jointdist.tuning import Climb, Contest
+from jointdist.search import Pivoting, Seed, generator
+from jointdist.selection import Selected, Selection, require_selection
+from jointdist.tuning import Contest
 
 __all__ = ["KernelLogisticRegression"]
 
-Codes: TypeAlias = NDArray[np.intp]
-Loss: TypeAlias = Callable[[Vector, Codes], ArrayLike]
-
 _NAME = "KernelLogisticRegression"
 _RIDGE = 0.01  # where there is nothing to choose it by
-_RIDGES = 10.0 ** np.arange(1, -3.1, -0.5)  # for a kernel of unit diagonal
-_WORSE = 3  # ridges in a row that are worse, after which smaller ones are not tried
 _RANK = 1024  # of the factor of a kernel that was chosen, at most
-_FEW = 256  # of the factor of a candidate, at most
-_GAP = 1e-4  # of the fits of candidates
-_LEAST = 1e-12  # of probabilities, Eq. `eq:logisticloss`
 
 
 class _Learned(NamedTuple):
@@ -67,7 +51,7 @@ class _Learned(NamedTuple):
     basis: Basis
     blocks: Blocks
     classes: NDArray[Any]
-    codes: Codes
+    codes: NDArray[np.intp]
     weights: Vector | None
     selected: Selected | None
 
@@ -286,7 +270,7 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
         X : array, DataFrame or sequence of shape (q, d)
             The rows.
         """
-        return _probabilities(self._scores("predict_proba", X))
+        return probabilities(self._scores("predict_proba", X))
 
     def predict_log_proba(self, X: object) -> Vector:
         """Return the logarithms of the probabilities, of shape ``(q, K)``.
@@ -339,45 +323,35 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
         require(len(classes) > 1, _NAME, "y", "of at least two classes", got)
         codes = np.maximum(np.cumsum(there) - 1, 0)[labels.codes]
         rng = generator(_NAME, self.random_state)
+        seed, executor = int(rng.integers(2**32)), executor_for(rows, self.executor)
         family = family_of("x", self.kernel_x, coding, rows, weights=weights, rng=rng)
         column = Rows(codes[:, None].astype(np.float64), _NAME, "y")
         sample = Sample(rows, column, weights)
-        selected = self._selected(family, sample, classes, ridges, rng)
+        selected = self._selected(family, sample, classes, ridges, seed)
         kernel = family.at(1.0) if selected is None else selected.chosen.kernel_x
         assert kernel is not None  # noqa: S101  # for type checkers
-        basis = self._basis(kernel, sample, rng)
+        basis = self._basis(kernel, sample, seed, executor)
 
         def features(block: slice) -> Vector:
             return host_features(basis, rows.read(block.start, block.stop))
 
-        executor = executor_for(rows, self.executor)
         blocks = Blocks(rows.n, basis.rank, features, bool(self.fit_intercept), executor)
         return _Learned(coding, kernel, basis, blocks, classes, codes, weights, selected)
 
-    def _basis(self, kernel: Kernel, sample: Sample, rng: np.random.Generator) -> Basis:
+    def _basis(
+        self, kernel: Kernel, sample: Sample, seed: int, executor: Executor
+    ) -> Basis:
         """Return the basis of all rows; with a warning if it falls short of the tolerance,
         unless the kernel was chosen.
         """
-        auto, weights = isinstance(self.kernel_x, str), sample.weights
+        auto, rows, weights = isinstance(self.kernel_x, str), sample.x, sample.weights
         counted = sample.n if weights is None else np.count_nonzero(weights)
         tol = 0.0 if counted <= EXACT and self.max_rank is None else self.tol
-        most = _RANK if auto and self.max_rank is None else self.max_rank
-        goal = checked_goal(_NAME, sample.x, tol, most, self.pivoting, relative=True)
-        low = self._factored(kernel, sample, goal, rng)
+        how = Factoring(tol, self.max_rank, self.pivoting, seed, executor)
+        low = how.factored("kernel_x", kernel, rows, weights, _RANK if auto else None)
         if not auto:
-            warn_if_short(_NAME, "X", goal, low)
-        return orthogonal(low, weights, executor=executor_for(sample.x, self.executor))
-
-    def _factored(
-        self, kernel: Kernel, sample: Sample, goal: Goal, rng: np.random.Generator
-    ) -> LowRank:
-        rows, name = sample.x, "kernel_x"
-        eps, executor = (
-            kernel_rounding(kernel, rows, name),
-            executor_for(rows, self.executor),
-        )
-        search = Search(kernel, name, eps, rows, sample.weights, goal, rng, executor)
-        return factored(search, self.pivoting)
+            warn_if_short(_NAME, "X", how.goal(rows), low)
+        return orthogonal(low, weights, executor=executor)
 
     def _selected(
         self,
@@ -385,31 +359,25 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
         sample: Sample,
         classes: NDArray[Any],
         ridges: tuple[float, ...] | None,
-        rng: np.random.Generator,
+        seed: int,
     ) -> Selected | None:
         """Return the best kernel and ridge; None if there is nothing to choose, or no rows
         that could tell.
         """
         how = Selection("log_score") if self.selection is None else self.selection
-        loss = _loss_of(how.criterion, classes)
+        loss = loss_of(_NAME, how.criterion, classes)
         positive = 0.0 not in (how.regularizations or ())
         rule = "None, or of positive `regularizations`"
         require(positive, _NAME, "selection", rule, how.regularizations)
         if not (ridges is None or family.free):
             return None
         how = how if ridges is None else replace(how, regularizations=ridges)
-        seed = int(rng.integers(2**32))
-
-        def factor(kernel: Kernel, few: Sample) -> LowRank:
-            most, rows = self.max_rank or _FEW, few.x
-            goal = checked_goal(_NAME, rows, self.tol, most, self.pivoting, relative=True)
-            return self._factored(kernel, few, goal, np.random.default_rng(seed))
-
+        factoring = Factoring(self.tol, self.max_rank, self.pivoting, seed)
+        repeated, intercept = self.class_weight is None, bool(self.fit_intercept)
         with progress(f"{_NAME}: kernel and ridge", verbose=self.verbose) as tell:
-            few = _thinned(sample, how.rows, seed)
-            repeated = self.class_weight is None
+            few = thinned(_NAME, sample, how.rows, seed)
             contest = Contest(_NAME, how, few, seed, tell, summed=True, repeated=repeated)
-            trials = _Trials(contest, loss, factor, intercept=bool(self.fit_intercept))
+            trials = LogisticContest(contest, factoring, loss, intercept=intercept)
             if not trials.held:
                 return None
             trials.run(family)
@@ -459,209 +427,3 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
             return f + self.intercept_
 
         return np.concatenate(list(executor_for(rows, self.executor).map(block, rows)))
-
-
-class _Side(NamedTuple):
-    """Rows in the features of a kernel."""
-
-    F: Vector
-    blocks: Blocks
-    unit: float  # the mean diagonal
-
-
-class _Trials:
-    """Kernels and ridges, and how they fare on rows held out.
-
-    For each kernel one factor serves all fits, in which rows held out have no weight. Those
-    whose class has no others are never held out, so that all fits know all classes.
-    """
-
-    def __init__(
-        self,
-        contest: Contest,
-        loss: Loss,
-        factor: Callable[[Kernel, Sample], LowRank],
-        *,
-        intercept: bool,
-    ) -> None:
-        self.contest, self.loss, self.factor = contest, loss, factor
-        self.intercept, self.sample = intercept, contest.sample
-        n, weights = self.sample.n, self.sample.weights
-        self.weights = np.ones(n) if weights is None else weights
-        self.codes = _codes(self.sample)
-        self.sizes = np.bincount(self.codes)
-        parts = map(self._judges, contest.parts[: contest.folds])
-        self.held = [part for part in parts if len(part)]
-
-    def run(self, x: Family) -> None:
-        """Try kernels of a family, and of one with a scale for each column.
-
-        The latter learns from labels, and so anew from the rows of each fit.
-        """
-        with one_blas_thread:  # the matrices are small
-            self._climb(x, [x] * len(self.held))
-            if len(x.scales) > 1 and self.contest.how.scales == "each":
-                every = np.arange(self.sample.n)
-                rest = (np.setdiff1d(every, held) for held in self.held)
-                found = Executor().each(lambda rows: self._each(x, rows), [every, *rest])
-                each, *own = (family or x for family in found)
-                self._climb(each, own)
-
-    def _each(self, x: Family, rows: Codes) -> Family | None:
-        indicators = np.eye(len(self.sizes))[self.codes[rows]]
-        return relevant(x, self.sample.take(rows), indicators)
-
-    def _judges(self, part: Codes) -> Codes:
-        """Return the rows of a part whose class has others elsewhere."""
-        own = self.codes[part]
-        known = self.sizes > np.bincount(own, minlength=len(self.sizes))
-        return part[known[own]]
-
-    def _climb(self, x: Family, own: list[Family]) -> None:
-        """Go down along the scales of a family, which is another one for each fit."""
-
-        def enter(i: int, _: int) -> float:
-            return self._enter(x, own, 2.0**i).score
-
-        labels = Family(x.coding, (), Delta())  # there is nothing to choose
-        Climb(enter, (x, labels)).down(0, 0)
-
-    def _enter(self, x: Family, own: list[Family], factor: float) -> Candidate:
-        """Judge a kernel with all ridges."""
-        start = perf_counter()
-        sides = {family: self._side(family.at(factor)) for family in dict.fromkeys(own)}
-        flat = max(factor, 1.0) ** 2  # the functions of wide kernels vary little
-        risks, ridges = self._path([sides[family] for family in own], flat)
-        return self.contest.record(
-            risks,
-            ridges,
-            start,
-            kernel_x=x.at(factor),
-            factor_x=factor,
-            scales=x.name,
-            rank_x=sides[own[0]].blocks.m,
-            rank_y=len(self.sizes),
-        )
-
-    def _side(self, kernel: Kernel) -> _Side:
-        sample, low = self.sample, self.factor(kernel, self.sample)
-        F: Vector = to_numpy(low.factor)
-        one = Executor(workers=1)
-        blocks = Blocks(sample.n, low.rank, lambda rows: F[rows], self.intercept, one)
-        return _Side(F, blocks, low.trace / float(self.weights.sum()) or 1.0)
-
-    def _path(self, sides: list[_Side], flat: float) -> tuple[Vector, Vector]:
-        """Return the criterion for each part and ridge, from the largest down; and these."""
-        given = self.contest.how.regularizations
-        ridges = np.sort(_RIDGES * (sides[0].unit / flat) if given is None else given)[::-1]
-        fits: list[LogisticSolution] = []
-        risks: list[list[float]] = []
-        for ridge in ridges.tolist():
-            fits = self._fits(sides, ridge, fits)
-            folds = zip(sides, self.held, fits, strict=True)
-            risks.append([self._risk(x.F[held], held, fit) for x, held, fit in folds])
-            worse = len(risks) - 1 - int(np.argmin(np.mean(risks, axis=1)))
-            if given is None and worse >= _WORSE:
-                break
-        return np.array(risks).T, ridges[: len(risks)]
-
-    def _fits(
-        self, sides: list[_Side], ridge: float, starts: list[LogisticSolution]
-    ) -> list[LogisticSolution]:
-        """Return the fits without each part, which start from those of another ridge."""
-
-        def fit(fold: int) -> LogisticSolution:
-            weights = self.weights.copy()
-            weights[self.held[fold]] = 0.0
-            return logistic(
-                sides[fold].blocks,
-                self.codes,
-                ridge,
-                classes=len(self.sizes),
-                weights=weights,
-                tol=_GAP,
-                precision="float32",
-                start=starts[fold] if starts else None,
-            )
-
-        return list(Executor().each(fit, range(len(self.held))))
-
-    def _risk(self, F: Vector, held: Codes, fit: LogisticSolution) -> float:
-        """Return the mean loss of rows held out."""
-        p = _probabilities(F @ fit.value.T + fit.intercept)
-        losses = np.asarray(self.loss(p, self.codes[held]))
-        weights = self.weights[held] if losses.ndim else None
-        return float(np.average(losses, weights=weights))
-
-
-def _probabilities(f: Vector) -> Vector:
-    """Return the probabilities of all classes, given scores of shape (q, 1) or (q, K)."""
-    two = f.shape[1] == 1
-    p: Vector = expit(np.hstack([-f, f])) if two else softmax(f, axis=1)
-    return p
-
-
-def _codes(sample: Sample) -> Codes:
-    """Return the classes of the rows."""
-    codes: Codes = to_numpy(sample.y.read(0, sample.n))[:, 0].astype(np.intp)
-    return codes
-
-
-def _thinned(sample: Sample, most: int, seed: int) -> Sample:
-    """Return at most so many rows: half by the shares of the classes, and half all alike.
-
-    Weights make up for it. Their common factor is such that the slopes of the losses vary
-    as much as their curvature says, as they do without weights: so ridges mean the same.
-    """
-    rows = sample.choose(sample.n, seed)
-    if len(rows) <= most:
-        return sample
-    codes = _codes(sample)[rows]
-    there = np.bincount(codes)
-    n, K = len(rows), len(there)
-    rule = f"None, or of `rows` of at least {2 * K}, twice the number of classes"
-    require(most >= 2 * K, _NAME, "selection", rule, Words(f"`rows` of {most}"))
-    taken = np.minimum(there, most // (2 * K) + most * there // (2 * n))
-    order = np.random.default_rng(seed).permutation(n)
-    few = [order[codes[order] == k][:m] for k, m in enumerate(taken.tolist())]
-    chosen = np.sort(np.concatenate(few))
-    share, stands = there / n, there / taken
-    slopes = 1 - 2 * share + share @ share  # squared, where nothing is known of the rows
-    stands *= (there @ slopes) / (there * stands @ slopes)
-    small = sample.take(rows[chosen])
-    own = np.ones(small.n) if small.weights is None else small.weights
-    return replace(small, weights=own * stands[codes[chosen]])
-
-
-def _loss_of(criterion: object, classes: NDArray[Any]) -> Loss:
-    """Return the loss that a criterion stands for, of probabilities and codes."""
-    if callable(criterion):
-        return lambda p, y: _checked(criterion(p, classes[y]), len(y))
-    losses: dict[object, Loss] = {
-        "log_score": _log_loss,
-        "energy": _half_brier,
-        "energy_score": _half_brier,
-    }
-    rule = f"of a criterion among {list(losses)}, or a function of probabilities and labels"
-    require(criterion in losses, _NAME, "selection", rule, criterion)
-    return losses[criterion]
-
-
-def _log_loss(p: Vector, y: Codes) -> Vector:
-    """Return the log losses, clipped as in Eq. `eq:logisticloss`."""
-    losses: Vector = -np.log(np.maximum(p[np.arange(len(y)), y], _LEAST))
-    return losses
-
-
-def _half_brier(p: Vector, y: Codes) -> Vector:
-    """Return the energy scores of labels, which are half the Brier scores."""
-    scores: Vector = (1 + np.sum(p * p, axis=1)) / 2 - p[np.arange(len(y)), y]
-    return scores
-
-
-def _checked(losses: object, q: int) -> NDArray[Any]:
-    found = np.asarray(losses)
-    good = found.dtype.kind in "fiub" and found.shape in ((), (q,))
-    rule = f"a function that returns a number, or one for each of {q} rows"
-    require(good, _NAME, "criterion", rule, Words(f"{found.dtype} of shape {found.shape}"))
-    return found
