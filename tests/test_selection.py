@@ -106,7 +106,8 @@ class TestSubtraction:
     def test_coefficients_of_refits(self, marginals, weighted):
         X, y = data(150)
         w = np.random.default_rng(1).uniform(0.1, 2.0, 150) if weighted else None
-        model = JD(Gaussian(1.5), Gaussian(0.5), regularization=1e-3, marginals=marginals)
+        kernels = Gaussian(1.5), Gaussian(0.5)
+        model = JD(*kernels, regularization=1e-3, marginals=marginals, random_state=0)
         model.fit(X, y, w)
         contest = contest_of(model, X, y, w)
         seen = []
