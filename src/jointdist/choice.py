@@ -25,6 +25,7 @@ from jointdist.tuning import Climb, Contest, Side
 __all__ = ["Factoring", "KernelContest", "families"]
 
 _RANK = {"x": 512, "y": 256}  # of the factors of candidates, at most
+_MOST = 1024  # of the factors of X around the best one, if that was cut
 _EXPLAINED = 4  # features of Y by which columns of X are judged
 _ROWS = 500  # on which they are
 _FEWEST = 8  # rows below which columns are not told apart
@@ -130,7 +131,8 @@ class KernelContest:
     ) -> None:
         self.contest, self.factoring, self.make = contest, factoring, make
         self.unit, self.regularization, self.centred = unit, regularization, centred
-        self._sides: dict[tuple[str, Kernel], Side] = {}
+        self._most = dict(_RANK)
+        self._sides: dict[tuple[str, Kernel, int], Side] = {}
 
     def run(self, x: Family, y: Family) -> None:
         """Try kernels of two families, and of one with a scale for each column of X.
@@ -149,23 +151,37 @@ class KernelContest:
             U: Vector = to_numpy(low.map.features(low.rows.read(0, low.rows.n)))
             return U
 
-        held, j = self.contest.parts[: self.contest.folds], 0
+        held, start = self.contest.parts[: self.contest.folds], (0, 0)
+        reached = []
         for family, own in families(x, self.contest, held, features):
-            j = self._climb(family, own, y, j)
+            end = self._climb(family, own, y, start)
+            reached.append((self._best.score, family, own, end))
+            start = 0, end[1]
+        _, family, own, end = min(reached, key=lambda entry: entry[0])
+        cut = self._best.rank_x >= self._most["x"] and self.factoring.max_rank is None
+        if cut and self.contest.sample.n > self._most["x"] and family.free:
+            self._most["x"] = _MOST
+            self._climb(family, own, y, end)
 
-    def _climb(self, x: Family, own: list[Family], y: Family, j: int) -> int:
-        """Go down along the scales, of X in the family of each fit; return where Y is."""
+    @property
+    def _best(self) -> Candidate:
+        return min(self.contest.candidates, key=lambda candidate: candidate.score)
+
+    def _climb(
+        self, x: Family, own: list[Family], y: Family, start: tuple[int, int]
+    ) -> tuple[int, int]:
+        """Go down along the scales, of X in the family of each fit."""
 
         def enter(i: int, j: int) -> float:
             sides = [self._side("x", family, i) for family in own]
             return self._enter(x, i, sides, self._side("y", y, j)).score
 
-        return Climb(enter, (x, y)).down(0, j)[1]
+        return Climb(enter, (x, y)).down(*start)
 
     def _enter(self, family: Family, power: int, x: list[Side], y: Side) -> Candidate:
-        sums = self.contest.sample.weights
-        weight = float(self.contest.sample.n if sums is None else sums.sum())
-        unit = self.unit(sum(x[0].traces) / weight, sum(y.traces) / weight)
+        weight, group = self.contest.sample.size, self.contest.group
+        means = (sum(side.traces[:group]) / weight for side in (x[0], y))
+        unit = self.unit(*means)
         return self.contest.enter(
             lambda part: self.make(x[part], y, part),
             self.contest.ridges(self.regularization, unit),
@@ -180,16 +196,18 @@ class KernelContest:
 
     def _side(self, name: str, family: Family, power: int) -> Side:
         kernel = family.at(2.0**power)
-        if (name, kernel) not in self._sides:
-            self._sides[name, kernel] = self._factored(name, kernel, 2.0**power)
-        return self._sides[name, kernel]
+        key = name, kernel, self._most[name]
+        if key not in self._sides:
+            self._sides[key] = self._factored(name, kernel, 2.0**power)
+        return self._sides[key]
 
     def _factored(self, name: str, kernel: Kernel, factor: float) -> Side:
         sample = self.contest.sample
         rows, weights = sample.x if name == "x" else sample.y, sample.weights
         argument = f"kernel_{name}"
-        low = self.factoring.factored(argument, kernel, rows, weights, _RANK[name])
-        return Side(low, self.contest.parts, weights, self.centred, factor)
+        low = self.factoring.factored(argument, kernel, rows, weights, self._most[name])
+        group, executor = self.contest.group, self.contest.executor
+        return Side(low, self.contest.parts, weights, self.centred, factor, group, executor)
 
 
 def families(
@@ -231,7 +249,7 @@ def families(
         return _relevant(x, sample.take(rows), U[rows]) or x
 
     many = sample.n >= _MANY
-    yield every, [every] * len(held) if many else list(Executor().each(without, held))
+    yield every, [every] * len(held) if many else list(contest.executor.each(without, held))
 
 
 def _relevant(x: Family, sample: Sample, U: Vector) -> Family | None:

@@ -181,17 +181,22 @@ class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
         self.joint_, self.classes_ = joint, labels.classes
         return self
 
-    def given(self, x: object) -> Conditional:
-        """Return the conditional laws of the labels; they may be signed.
+    def given(self, x: object = None, *, y: object = None) -> Conditional:
+        """Return the laws of the labels given rows of X, or those of X given labels.
+
+        They may be signed.
 
         Parameters
         ----------
-        x : array, DataFrame or sequence of shape (q, d)
+        x : array, DataFrame or sequence of shape (q, d), optional
             Rows of X; a vector if X has one column.
+        y : array or sequence of shape (q,), optional
+            Labels.
         """
         check_is_fitted(self)
-        require_columns(self, x)
-        return self.joint_.given(x=x)
+        if x is not None:
+            require_columns(self, x)
+        return self.joint_.given(x=x, y=y)
 
     def predict(self, X: object) -> NDArray[Any]:
         """Return the most likely labels.

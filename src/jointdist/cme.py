@@ -82,7 +82,8 @@ class ConditionalMeanEmbedding(KernelEstimator):
     grid_rows : int, default=20_000
         The most rows on which ``"sample"`` holds; of more, on a random choice.
     selection : Selection, optional
-        As in :class:`~jointdist.JointDistribution`; constraints do not take part.
+        As in :class:`~jointdist.JointDistribution`; constraints do not take part. For the
+        energy score what the mass falls short of one is at zero, where means go.
     random_state : int, Generator, RandomState, optional
         The seed of pivots and of choices of rows.
     executor : Executor, optional
@@ -194,14 +195,16 @@ class ConditionalMeanEmbedding(KernelEstimator):
         rule = 'another than "ratio", as there is no joint law'
         criterion = None if self.selection is None else self.selection.criterion
         require(criterion != "ratio", where, "selection", rule, self.selection)
+        tried = None if self.selection is None else self.selection.regularizations
+        rule = "of positive ridges"
+        require(not tried or min(tried) > 0, where, "selection", rule, self.selection)
         for name in ("normalization", "positivity"):
             value, rule = getattr(self, name), '"none" if not `low_rank`'
             require(self.low_rank or value == "none", where, name, rule, value)
 
-    def _learn(self, sample: Sample, rng: np.random.Generator) -> Self:
+    def _factor(self, sample: Sample, rng: np.random.Generator) -> Self:
         if self.low_rank:
-            return super()._learn(sample, rng)
-        self._choose(sample, rng)
+            return super()._factor(sample, rng)
         for name in ("moments_", "basis_y_", "_reduction"):
             self.__dict__.pop(name, None)  # of an earlier fit with low rank
         return self._solve_in_full(sample.counted)
@@ -211,7 +214,7 @@ class ConditionalMeanEmbedding(KernelEstimator):
         if known and not self._to_rounding(self._rows):
             return super()._changed(sign, part, sample)
         self._check()
-        return self._learn(sample, np.random.default_rng(self._seed))
+        return self._factor(sample, np.random.default_rng(self._seed))
 
     def _to_rounding(self, sample: Sample) -> bool:
         free = self.normalization == self.positivity == "none"

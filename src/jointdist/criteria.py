@@ -20,7 +20,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from jointdist import scores
 from jointdist._array import to_numpy
@@ -48,6 +48,7 @@ __all__ = [
 Criterion: TypeAlias = str | Callable[[Conditional, Any], ArrayLike]
 
 _NOTHING = 1e-12  # a mass that may be rounding
+_ROUNDING = 1e-10  # of means of functions that are centred
 _SCORES = ("crps", "energy_score", "interval_score", "log_score", "second_moment_loss")
 
 
@@ -146,7 +147,11 @@ class Outcomes:
             N = energy.to_points(nothing)[0]
             linear = self.near - apart * f - N
             return self.mean(apart[:, 0]), linear, energy.spread / 2 - np.outer(f, N)
-        if self.support.atoms.mean.any():
+        one = np.zeros(len(f))
+        one[0] = 1.0
+        if (
+            np.abs(f - one).max() > _ROUNDING
+        ):  # a mass that is not one, or some of the atoms
             return None
         return 0.0, self.near, energy.spread / 2
 
@@ -258,7 +263,9 @@ def risk_of(where: str, criterion: Criterion) -> Risk:
     rule = f"one of {names}, or a function of laws and outcomes"
     require(known, where, "criterion", rule, criterion)
     if criterion in _SCORES:
-        return Risk(criterion, _by_laws(where, getattr(scores, criterion)), ours=False)
+        judged = _not_zero if criterion == "second_moment_loss" else None
+        by_laws = _by_laws(where, getattr(scores, criterion), judged)
+        return Risk(criterion, _quickly(criterion, by_laws), ours=False)
     return Risk(criterion, energy_risk if criterion == "energy" else ratio_risk, ours=True)
 
 
@@ -287,24 +294,50 @@ def ratio_risk(trial: Trial, H: Vector) -> float:
     return float(np.sum(H * (S_y @ H @ S_x - 2 * joint)))
 
 
-def _by_laws(
-    where: str, f: Callable[[Conditional, Any], ArrayLike]
+def _quickly(
+    name: str, by_laws: Callable[[Trial, Vector], float]
 ) -> Callable[[Trial, Vector], float]:
-    """Return the mean of a score of laws and outcomes."""
+    """Return a risk that takes the short way where a score is the energy score."""
 
     def risk(trial: Trial, H: Vector) -> float:
-        held = trial.outcomes
-        laws = Laws(held.support, Fixed(trial.laws(H)), held.divided)
+        held, atoms = trial.outcomes, trial.outcomes.support.atoms
+        scalar = atoms.width == 1 and atoms.coding.numeric
+        same = name == "energy_score" or (name == "crps" and scalar)
+        return energy_risk(trial, H) if same and held.divided else by_laws(trial, H)
+
+    return risk
+
+
+def _not_zero(y: Any) -> NDArray[np.bool_]:
+    """Tell which outcomes have a second moment to divide by."""
+    found: NDArray[np.bool_] = (np.reshape(y, (len(y), -1)) != 0).any(axis=1)
+    return found
+
+
+def _by_laws(
+    where: str,
+    f: Callable[[Conditional, Any], ArrayLike],
+    judged: Callable[[Any], NDArray[np.bool_]] | None = None,
+) -> Callable[[Trial, Vector], float]:
+    """Return the mean of a score of laws and outcomes, or of those that can be judged."""
+
+    def risk(trial: Trial, H: Vector) -> float:
+        held, t, known = trial.outcomes, trial.laws(H), trial.outcomes.known
+        some = np.ones(len(t), dtype=bool) if judged is None else judged(known)
+        if not some.any():
+            return np.nan
+        law = Conditional(Laws(held.support, Fixed(t[some]), held.divided))
         with warnings.catch_warnings():  # a law without mass has no score: that is enough
             warnings.simplefilter("ignore", SignedLawWarning)
-            found = np.asarray(f(Conditional(laws), held.known))
-        q = len(held.points)
+            found = np.asarray(f(law, known[some]))
+        q = len(law)
         numbers = found.dtype.kind in "fiub" and found.shape[:1] in ((), (q,))
         got = Words(f"{found.dtype} of shape {found.shape}")
         rule = f"a function that returns a number, or one for each of {q} laws"
         require(numbers, where, "criterion", rule, got)
         if found.ndim == 0:
             return float(found)
-        return held.mean(found.reshape(q, -1).mean(axis=1))
+        each = found.reshape(q, -1).mean(axis=1)
+        return float(np.average(each, weights=held.shares[some]))
 
     return risk

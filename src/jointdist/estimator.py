@@ -16,7 +16,7 @@ from jointdist.criteria import Trial
 from jointdist.dependence import Dependence, dependence
 from jointdist.energy import energy_scores
 from jointdist.errors import ToleranceWarning, Words, is_whole, require
-from jointdist.executor import Executor
+from jointdist.executor import Executor, executor_for
 from jointdist.features import Features
 from jointdist.joint import Joint
 from jointdist.kernels import Kernel
@@ -379,19 +379,25 @@ class KernelEstimator(LawEstimator):
 
     def _learn(self, sample: Sample, rng: np.random.Generator) -> Self:
         self._choose(sample, rng)
-        auto = isinstance(self.kernel_x, str)
+        return self._factor(sample, rng)
+
+    def _factor(self, sample: Sample, rng: np.random.Generator) -> Self:
+        """Fit with the kernels that were chosen."""
+        kernels = self.kernel_x, self.kernel_y
+        auto = [isinstance(kernel, str) for kernel in kernels]
+        most = [_RANK if own and self.max_rank is None else self.max_rank for own in auto]
         reduction = reduce_sample(
             self.kernel_x_,
             self.kernel_y_,
             sample.x,
             sample.y,
             tol=self._tol(sample),
-            max_rank=_RANK if auto and self.max_rank is None else self.max_rank,
+            max_rank=(most[0], most[1]),
             pivoting=self._rule(sample),
             sample_weight=sample.weights,
             random_state=rng,
             executor=self.executor,
-            warn=not auto,
+            warn=(not auto[0], not auto[1]),
         )
         return self._solve(reduction, sample)
 
@@ -425,8 +431,15 @@ class KernelEstimator(LawEstimator):
             return
         how = Selection() if self.selection is None else self.selection
         with progress(f"{self._name}: kernels and ridge", verbose=self.verbose) as tell:
+            executor = executor_for(sample.x, self.executor)
             contest = Contest(
-                self._name, how, sample, self._seed, tell, repeated=self._repeated
+                self._name,
+                how,
+                sample,
+                self._seed,
+                tell,
+                executor=executor,
+                repeated=self._repeated,
             )
             if not contest.folds:
                 return  # all rows are equal

@@ -9,7 +9,10 @@ from jointdist._array import to_numpy
 from jointdist.errors import is_number, is_whole, require
 from jointdist.sample import Sample
 
-__all__ = ["held_out", "require_cv", "spelled_out"]
+__all__ = ["held_out", "require_cv", "settled"]
+
+_OWN = 0.75  # of the rows that are distinct, where equal ones are observations
+_SAME = 1.1  # distinct rows for each distinct x, where y hardly ever differs for the same
 
 
 def require_cv(where: str, cv: object) -> None:
@@ -22,16 +25,21 @@ def require_cv(where: str, cv: object) -> None:
     cv : int or float
         What was given.
     """
-    share = isinstance(cv, float) and is_number(cv, least=0, below=1) and cv > 0
+    share = (
+        isinstance(cv, float | np.floating) and is_number(cv, least=0, below=1) and cv > 0
+    )
     rule = "a number of folds, at least 2, or the share of rows held out, below 1"
     require(is_whole(cv, least=2) or share, where, "cv", rule, cv)
 
 
-def spelled_out(sample: Sample, most: int, *, repeated: bool = True) -> Sample:
-    """Return the rows in their own order, and one of weight two as two rows.
+def settled(sample: Sample, most: int, *, repeated: bool = True) -> Sample:
+    """Return the rows in their own order, with equal ones as one row of their weight.
 
-    So neither the order of the rows nor how repeated ones are told decides on who is held
-    out. Weights that are not whole numbers stay as they are.
+    Rows that are held out must not be among those that a model is fitted to, and neither
+    the order of the rows nor how repeated ones are told may matter. Equal rows stay apart,
+    and a row of weight two is spelled out as two, where they are observations of their own:
+    where few rows are equal, or the same x comes with several y, as in tables of a few
+    values.
 
     Parameters
     ----------
@@ -42,15 +50,20 @@ def spelled_out(sample: Sample, most: int, *, repeated: bool = True) -> Sample:
     repeated : bool, default=True
         Whether weights tell how often a row was seen; those of classes don't.
     """
-    sides = [to_numpy(rows.read(0, rows.n)) for rows in (sample.x, sample.y)]
-    order = np.lexsort(np.hstack(sides).T[::-1])
-    weights = sample.weights
-    if weights is None or not repeated:
-        return sample.take(order)
-    if weights.sum() > most or (weights != np.floor(weights)).any():
-        return sample.take(order)
-    often = np.repeat(order, weights[order].astype(np.intp))
-    return replace(sample.take(often), weights=None)
+    x, y = (to_numpy(rows.read(0, rows.n)) for rows in (sample.x, sample.y))
+    both = np.hstack([x, y])
+    _, first, which = np.unique(both, axis=0, return_index=True, return_inverse=True)
+    weights = np.ones(sample.n) if sample.weights is None else sample.weights
+    order = np.lexsort(both.T[::-1])
+    whole, total = (weights == weights.round()).all(), float(weights.sum())
+    values = len(first) > _SAME * len(np.unique(x, axis=0))
+    if not repeated or values or (whole and len(first) >= _OWN * total):
+        if not repeated or not whole or total > most:
+            return sample.take(order)
+        often = np.repeat(order, weights[order].astype(np.intp))
+        return replace(sample.take(often), weights=None)
+    w = np.bincount(which.ravel(), weights).astype(np.float64)
+    return replace(sample.take(first), weights=None if (w == 1).all() else w)
 
 
 def held_out(n: int, cv: float, seed: int) -> list[NDArray[np.intp]]:

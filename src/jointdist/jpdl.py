@@ -226,7 +226,8 @@ class PolynomialJointDistribution(JointEstimator):
             return
         how = Selection() if self.selection is None else self.selection
         with progress(f"{self._name}: degree and ridge", verbose=self.verbose) as tell:
-            contest = Contest(self._name, how, sample, self._seed, tell)
+            executor = self._executor(sample)
+            contest = Contest(self._name, how, sample, self._seed, tell, executor=executor)
             if not contest.folds:
                 return  # all rows are equal
             for degree in self._tried(contest):
@@ -256,7 +257,7 @@ class PolynomialJointDistribution(JointEstimator):
 
         def trial(part: int) -> Trial:
             train, held = contest.train(part), contest.held(part)
-            found = every.changed(sum_without(parts, part))
+            found = every.changed(sum_without(parts, part, contest.group))
             found = self._orthonormal(train, degrees) if found is None else found
             problem = self._problem(found, train)
             psi_x, psi_y = (

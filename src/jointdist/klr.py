@@ -376,7 +376,16 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
         repeated, intercept = self.class_weight is None, bool(self.fit_intercept)
         with progress(f"{_NAME}: kernel and ridge", verbose=self.verbose) as tell:
             few = thinned(_NAME, sample, how.rows, seed)
-            contest = Contest(_NAME, how, few, seed, tell, summed=True, repeated=repeated)
+            contest = Contest(
+                _NAME,
+                how,
+                few,
+                seed,
+                tell,
+                executor=executor_for(few.x, self.executor),
+                summed=True,
+                repeated=repeated,
+            )
             trials = LogisticContest(contest, factoring, loss, intercept=intercept)
             if not trials.held:
                 return None

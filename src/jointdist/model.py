@@ -170,7 +170,8 @@ class JointDistribution(KernelEstimator, JointEstimator):
     def _trial(self, contest: Contest, x: Side, y: Side, part: int) -> Trial:
         sums, rows = paired_moments(x, y, part), contest.train(part)
         bases = x.basis(part), y.basis(part)
-        problem = Problem(*bases, sums, rows, self.marginals, executor_for(rows.x))
+        executor = executor_for(rows.x, self.executor)
+        problem = Problem(*bases, sums, rows, self.marginals, executor)
         held = y.remember(
             ("outcomes", part),
             lambda: Outcomes.of(problem, self._codings, contest.held(part), y.psi(part)),

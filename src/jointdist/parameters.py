@@ -125,7 +125,7 @@ def _own(where: str, path: str, owner: Any, params: dict[str, Any]) -> dict[str,
 
 def _replaced(where: str, path: str, part: Any, params: dict[str, Any]) -> Any:
     """Return a part that differs in some parameters."""
-    known = "as kernels.Gaussian() or one with `get_params` and `set_params`"
+    known = "as kernels.Gaussian() or Selection(), or one with `get_params`"
     rule = f"an object with parameters, {known}, to set its {', '.join(params)}"
     auto = isinstance(part, str) and part == "auto"
     got = Words(f"{part!r}, chosen by the fit") if auto else part

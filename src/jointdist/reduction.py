@@ -62,14 +62,14 @@ def reduce_sample(
     Y: object,
     *,
     tol: float = 1e-3,
-    max_rank: int | None = None,
+    max_rank: int | tuple[int | None, int | None] | None = None,
     pivoting: Pivoting = "auto",
     relative: bool = True,
     sample_weight: object = None,
     precision: Precision = "float64",
     random_state: Seed = None,
     executor: Executor | None = None,
-    warn: bool = True,
+    warn: bool | tuple[bool, bool] = True,
 ) -> Reduction:
     """Factor both kernel matrices and collect the moments of their features.
 
@@ -83,7 +83,8 @@ def reduce_sample(
     X, Y : array, memory map or DataFrame of shape (n, d)
         The paired rows; Y may be a vector.
     tol, max_rank, pivoting, relative
-        As in :func:`~jointdist.pivoted_cholesky`, for both sides.
+        As in :func:`~jointdist.pivoted_cholesky`, for both sides; a pair of ranks for X
+        and Y.
     sample_weight : array of shape (n,), optional
         Weights of the rows: a row of weight two counts as two rows.
     precision : {"float64", "float32"}, default="float64"
@@ -92,8 +93,8 @@ def reduce_sample(
         The seed.
     executor : Executor, optional
         How row blocks are worked on.
-    warn : bool, default=True
-        Whether to warn if ``max_rank`` is reached before ``tol``.
+    warn : bool or tuple of bool, default=True
+        Whether to warn if ``max_rank`` is reached before ``tol``, on X and Y.
 
     Returns
     -------
@@ -113,18 +114,18 @@ def reduce_sample(
     where = "reduce_sample"
     x, y, weights = paired_rows(where, X, Y, sample_weight)
     where = x.where  # who gave the rows
-    goal = checked_goal(where, x, tol, max_rank, pivoting, relative=relative)
+    ranks = max_rank if isinstance(max_rank, tuple) else (max_rank, max_rank)
+    goals = [
+        checked_goal(where, x, tol, rank, pivoting, relative=relative) for rank in ranks
+    ]
     workers = executor_for(x, executor)
     seeds = generator(where, random_state).integers(2**32, size=(2, 4))
 
-    def search(kernel: Kernel, name: str, rows: Rows, seed: NDArray[np.int64]) -> Search:
-        eps, rng = kernel_rounding(kernel, rows, name), np.random.default_rng(seed)
-        return Search(kernel, name, eps, rows, weights, goal, rng, workers)
+    def search(side: int, kernel: Kernel, name: str, rows: Rows) -> Search:
+        eps, rng = kernel_rounding(kernel, rows, name), np.random.default_rng(seeds[side])
+        return Search(kernel, name, eps, rows, weights, goals[side], rng, workers)
 
-    searches = [
-        search(kernel_x, "kernel_x", x, seeds[0]),
-        search(kernel_y, "kernel_y", y, seeds[1]),
-    ]
+    searches = [search(0, kernel_x, "kernel_x", x), search(1, kernel_y, "kernel_y", y)]
 
     def sums(sides: Sequence[Pivots]) -> Moments:
         a, b = (side.map for side in sides)
@@ -145,8 +146,10 @@ def reduce_sample(
         found = [choose_pivots(search, pivoting) for search in searches]
         moments = sums(found)
 
-    for name, side in zip("XY" if warn else "", found if warn else [], strict=True):
-        warn_if_short(where, name, goal, side)
+    told = warn if isinstance(warn, tuple) else (warn, warn)
+    for name, goal, side, tell in zip("XY", goals, found, told, strict=True):
+        if tell:
+            warn_if_short(where, name, goal, side)
     low = [
         LowRank(f.map, f.rows, f.trace, f.error, s.rows)
         for s, f in zip(searches, found, strict=True)

@@ -97,6 +97,13 @@ class LogisticContest:
             for family, own in families(x, self.contest, self.held, indicators):
                 self._climb(family, own)
 
+    @property
+    def _per_row(self) -> float:
+        """What a row counts for: one if weights are whole, and tell how often it was seen."""
+        if (self.weights == self.weights.round()).all():
+            return 1.0
+        return float(self.sample.size / self.sample.effective_size)
+
     def _judges(self, part: Codes) -> Codes:
         """Return the rows of a part whose class has others elsewhere."""
         own = self.codes[part]
@@ -141,14 +148,16 @@ class LogisticContest:
     def _path(self, sides: list[_Side], flat: float) -> tuple[Vector, Vector]:
         """Return the criterion for each part and ridge, from the largest down; and these."""
         given = self.contest.how.regularizations
-        ridges = np.sort(_RIDGES * (sides[0].unit / flat) if given is None else given)[::-1]
+        unit = sides[0].unit / flat * self._per_row
+        ridges = np.sort(_RIDGES * unit if given is None else given)[::-1]
         fits: list[LogisticSolution] = []
         risks: list[list[float]] = []
         for ridge in ridges.tolist():
             fits = self._fits(sides, ridge, fits)
             folds = zip(sides, self.held, fits, strict=True)
             risks.append([self._risk(x.F[held], held, fit) for x, held, fit in folds])
-            worse = len(risks) - 1 - int(np.argmin(np.mean(risks, axis=1)))
+            means = np.nan_to_num(np.mean(risks, axis=1), nan=np.inf)
+            worse = len(risks) - 1 - int(means.argmin())
             if given is None and worse >= _WORSE:
                 break
         return np.array(risks).T, ridges[: len(risks)]
@@ -172,7 +181,7 @@ class LogisticContest:
                 start=starts[fold] if starts else None,
             )
 
-        return list(Executor().each(fit, range(len(self.held))))
+        return list(self.contest.executor.each(fit, range(len(self.held))))
 
     def _risk(self, F: Vector, held: Codes, fit: LogisticSolution) -> float:
         """Return the mean loss of rows held out."""

@@ -44,13 +44,16 @@ class Sample:
 
     @property
     def size(self) -> float:
-        """How many rows the sample is worth: the sum of its weights, and as many as its
-        effective size at least, as weights may have a sum of one.
-        """
+        """How many rows the sample counts for: the sum of its weights."""
+        return float(self.n if self.weights is None else self.weights.sum())
+
+    @property
+    def effective_size(self) -> float:
+        """How many rows of equal weight the sample is worth, whatever their unit."""
         if self.weights is None:
             return float(self.n)
         share = self.weights / self.weights.max()
-        return max(float(self.weights.sum()), float(share.sum() ** 2 / (share @ share)))
+        return float(share.sum() ** 2 / (share @ share))
 
     @property
     def varied(self) -> bool:

@@ -146,18 +146,13 @@ class Candidate:
     degree: int | None = None
 
     @property
-    def best(self) -> int:
-        """The number of the best ridge; of equally good ones, the first."""
-        return int(np.nanargmin(self.scores)) if np.isfinite(self.score) else 0
-
-    @property
     def score(self) -> float:
         """The best score; infinite if there is none."""
         known = self.scores[~np.isnan(self.scores)]
         return float(known.min(initial=np.inf))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Selected:
     """What a model chose, and among what: its attribute ``selection_``.
 
@@ -167,8 +162,9 @@ class Selected:
     ----------
     candidates : list of Candidate
         What was tried, in that order.
-    best : int
-        The number of the chosen one.
+    best, ridge : int
+        The number of the chosen one, and of its ridge: the largest that is nearly as good
+        as the best, as tiny ridges are wild where there are no rows.
     criterion : str
         What was minimised.
     rows, folds : int
@@ -177,8 +173,9 @@ class Selected:
         The time it took.
     """
 
-    candidates: list[Candidate] = field(repr=False)
+    candidates: list[Candidate]
     best: int
+    ridge: int
     criterion: str
     rows: int
     folds: int
@@ -192,12 +189,23 @@ class Selected:
     @property
     def regularization(self) -> float:
         """The chosen ridge, as for the fit to all rows."""
-        return float(self.chosen.regularizations[self.chosen.best])
+        return float(self.chosen.regularizations[self.ridge])
 
     @property
     def score(self) -> float:
         """The criterion of what was chosen."""
-        return self.chosen.score
+        return float(self.chosen.scores[self.ridge])
+
+    def __repr__(self) -> str:
+        chosen = self.chosen
+        names = ("kernel_x", "kernel_y", "degree")
+        what = {name: getattr(chosen, name) for name in names}
+        told = ", ".join(f"{name}={value!r}" for name, value in what.items() if value)
+        return (
+            f"Selected({told}, regularization={self.regularization:.3g}: {self.criterion} "
+            f"{self.score:.4g} on {self.rows:,} rows in {self.folds} parts, best of "
+            f"{len(self.candidates)} candidates in {self.seconds:.1f} s)"
+        )
 
     def to_frame(self) -> Any:
         """Return all that was tried as a DataFrame, a row for each ridge of a candidate.
@@ -221,7 +229,7 @@ class Selected:
                     "regularization": float(candidate.regularizations[i]),
                     "score": float(candidate.scores[i]),
                     "error": float(candidate.errors[i]),
-                    "chosen": number == self.best and i == candidate.best,
+                    "chosen": number == self.best and i == self.ridge,
                 }
                 for name, value in row.items():
                     told.setdefault(name, []).append(value)

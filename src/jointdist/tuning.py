@@ -22,7 +22,7 @@ from jointdist.criteria import Trial, risk_of
 from jointdist.errors import Words, require
 from jointdist.executor import Executor
 from jointdist.features import kernel_diagonal
-from jointdist.folds import held_out, spelled_out
+from jointdist.folds import held_out, settled
 from jointdist.lowrank import LowRank
 from jointdist.moments import Moments, powers
 from jointdist.progress import Tell
@@ -43,8 +43,10 @@ T = TypeVar("T")
 
 _STRENGTHS = 10.0 ** np.arange(2, -7.1, -0.5)  # ridges times the number of rows
 _LATTICE = range(-6, 4)  # powers of two, by which scales are multiplied
+_REPEATS, _FEW = 2, 400  # times that rows are parted at most, and rows so counted
 _BETTER = 5e-3  # of the score, by which it must fall for another candidate
 _CLEARLY = 0.02  # of the score, by which a scale for each column must be better
+_NEARLY = 0.01, 0.025  # of the score, that a larger ridge may cost
 _HOPELESS = 0.05  # of the score, by which it may rise before neighbours are not tried
 
 
@@ -78,13 +80,19 @@ class Side:
         Whether bases are.
     factor : float
         The multiple of the scales of the kernel.
+    group : int
+        How many of the parts are all rows; there may be several such partitions.
+    executor : Executor
+        How parts are worked on.
     """
 
     low: LowRank
     parts: list[NDArray[np.intp]]
     weights: Vector | None
     centred: bool
-    factor: float = 1.0
+    factor: float
+    group: int
+    executor: Executor
     kept: dict[Hashable, Any] = field(default_factory=dict)
 
     @cached_property
@@ -96,7 +104,7 @@ class Side:
             xp = array_namespace(phi)
             return xp.concat([xp.ones_like(phi[:, :1]), phi], axis=1)
 
-        return list(Executor().each(of, self.parts))
+        return list(self.executor.each(of, self.parts))
 
     @cached_property
     def weighted(self) -> list[Array]:
@@ -128,7 +136,7 @@ class Side:
 
     def without(self, part: int) -> Array:
         """Return the Gram matrix of all rows less those of a part."""
-        return self.remember(("gram", part), lambda: sum_without(self.grams, part))
+        return self.remember(("gram", part), lambda: self.sum_without(self.grams, part))
 
     def basis(self, part: int) -> Basis:
         """Return the basis of all rows less those of a part."""
@@ -150,6 +158,18 @@ class Side:
             return found
 
         return self.remember(("psi", part), make)
+
+    def sum_without(self, sums: list[Any], part: int) -> Any:
+        """Return the sum over all rows but those of a part.
+
+        Parameters
+        ----------
+        sums : list
+            Sums over each part.
+        part : int
+            Which is left out.
+        """
+        return sum_without(sums, part, self.group)
 
     def remember(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return what was made before under a key, or make it.
@@ -181,7 +201,7 @@ def paired_moments(x: Side, y: Side, part: int) -> Moments:
     crosses = x.remember(
         key, lambda: [b.T @ a for a, b in zip(x.weighted, y.f, strict=True)]
     )
-    G_x, G_y, cross = x.without(part), y.without(part), sum_without(crosses, part)
+    G_x, G_y, cross = x.without(part), y.without(part), x.sum_without(crosses, part)
     xp = array_namespace(G_x)
     m_x, m_y = x.low.rank, y.low.rank
     gram = xp.concat(
@@ -190,15 +210,17 @@ def paired_moments(x: Side, y: Side, part: int) -> Moments:
             xp.concat([cross[1:, :], G_y[1:, 1:]], axis=1),
         ]
     )
-    count = sum(map(len, x.parts)) - len(x.parts[part])
-    trace_x, trace_y = (sum_without(side.traces, part) for side in (x, y))
+    count = x.sum_without([len(own) for own in x.parts], part)
+    trace_x, trace_y = (side.sum_without(side.traces, part) for side in (x, y))
     keys = x.low.map.key, y.low.map.key
-    third = sum_without(y.powers, part)
+    third = y.sum_without(y.powers, part)
     return Moments(count, gram, trace_x, trace_y, m_x, m_y, keys, third)
 
 
-def sum_without(sums: list[Any], part: int) -> Any:
-    """Return the sum of all less that of a part.
+def sum_without(sums: list[Any], part: int, group: int) -> Any:
+    """Return the sum over all rows but those of a part.
+
+    The other parts are added up: a heavy part that is taken off leaves its rounding behind.
 
     Parameters
     ----------
@@ -206,8 +228,12 @@ def sum_without(sums: list[Any], part: int) -> Any:
         Sums over each part.
     part : int
         Which is left out.
+    group : int
+        How many of the parts are all rows.
     """
-    return sum(sums[1:], sums[0]) - sums[part]
+    start = part // group * group
+    own = [i for i in range(start, start + group) if i != part]
+    return sum((sums[i] for i in own[1:]), sums[own[0]])
 
 
 class Contest:
@@ -236,9 +262,11 @@ class Contest:
     sample : Sample
         The rows that take part.
     parts : list of arrays of int
-        Disjoint parts of them.
+        Parts of them; few rows are parted several times.
+    group : int
+        How many of the parts are all rows.
     folds : int
-        How many of these are held out in turn; none if all rows are equal.
+        How many of the parts are held out in turn; none if all rows are equal.
     """
 
     def __init__(
@@ -249,28 +277,34 @@ class Contest:
         seed: int,
         tell: Tell,
         *,
+        executor: Executor | None = None,
         summed: bool = False,
         repeated: bool = True,
     ) -> None:
         self.where, self.how, self.tell = where, how, tell
         self.risk = risk_of(where, how.criterion)
+        self.executor = Executor() if executor is None else executor
         few = sample.choose(how.rows, seed)
-        self.sample = spelled_out(sample.take(few), how.rows, repeated=repeated)
+        self.sample = settled(sample.take(few), how.rows, repeated=repeated)
         n = self.sample.n
         held = held_out(n, how.cv, seed) if self.sample.varied else []
-        self.folds = len(held)
         self.parts = parted(n, held) if held else [np.arange(n)]
-        left = 1 - sum(map(len, held)) / (n * max(self.folds, 1))
-        # of the rows that candidates are fitted to, and of all
-        self.size = 1.0 if summed else left * self.sample.size
-        self._all = 1.0 if summed else sample.size
+        self.folds, self.group = len(held), len(self.parts)
+        if self.folds > 1 and not summed:
+            for again in range(1, min(_REPEATS, _FEW // n)):
+                self.parts += held_out(n, how.cv, seed + again)
+            self.folds = len(self.parts)
+        left = 1 - sum(map(len, held)) / (n * max(len(held), 1))
+        # of the rows that candidates are fitted to: their number, and their share of all
+        self.size = 1.0 if summed else left * self.sample.effective_size
+        self._share = 1.0 if summed else left * self.sample.size / sample.size
         self.candidates: list[Candidate] = []
+        self._paths: list[Vector] = []
         self._start = perf_counter()
 
     def train(self, part: int) -> Sample:
         """Return the rows that are not held out with a part."""
-        rest = [own for i, own in enumerate(self.parts) if i != part]
-        return self.sample.take(np.concatenate(rest))
+        return self.sample.take(np.setdiff1d(np.arange(self.sample.n), self.parts[part]))
 
     def held(self, part: int) -> Sample:
         """Return the rows of a part."""
@@ -291,7 +325,7 @@ class Contest:
             given = (regularization,)
         if given is None:
             return _STRENGTHS * unit / self.size
-        return np.sort(np.asarray(given, dtype=np.float64))[::-1] * (self._all / self.size)
+        return np.sort(np.asarray(given, dtype=np.float64))[::-1] / self._share
 
     def enter(
         self, trial: Callable[[int], Trial], ridges: Vector, **told: Any
@@ -313,10 +347,23 @@ class Contest:
             return self.risk.path(trial(part), ridges)
 
         folds = range(self.folds)
-        ours = Executor().each(judged, folds) if self.risk.ours else map(judged, folds)
-        return self.record(np.array(list(ours)), ridges, start, **told)
+        ours = self.executor.each(judged, folds) if self.risk.ours else map(judged, folds)
+        return self.record(np.array(list(ours)), ridges, start, self._held, **told)
 
-    def record(self, paths: Vector, ridges: Vector, start: float, **told: Any) -> Candidate:
+    @cached_property
+    def _held(self) -> Vector:
+        """The weights of the rows of each part that is held out."""
+        parts = self.parts[: self.folds]
+        return np.array([self.sample.take(part).size for part in parts])
+
+    def record(
+        self,
+        paths: Vector,
+        ridges: Vector,
+        start: float,
+        weights: Vector | None = None,
+        **told: Any,
+    ) -> Candidate:
         """Keep a candidate.
 
         Parameters
@@ -327,42 +374,71 @@ class Contest:
             The ridges.
         start : float
             When it was begun.
+        weights : array of shape (folds,), optional
+            The weights of the parts.
         **told
             What it is.
         """
         folds = len(paths)
         with np.errstate(invalid="ignore"):  # infinite scores
-            scores = paths.mean(axis=0)
+            scores = np.average(paths, axis=0, weights=weights)
             spread = paths.std(axis=0, ddof=1) if folds > 1 else np.nan * scores
         candidate = Candidate(
-            ridges * (self.size / self._all),
+            ridges * self._share,
             scores,
             spread / np.sqrt(folds),
             seconds=perf_counter() - start,
             **told,
         )
         self.candidates.append(candidate)
+        self._paths.append(paths)
         tried, best = len(self.candidates), min(c.score for c in self.candidates)
         self.tell(tried / (tried + 8), f"{tried} tried, best {best:.4g}")
         return candidate
 
     def result(self) -> Selected:
-        """Return what was tried, with the best; of equally good ones, the first.
+        """Return what was tried, with what is chosen.
 
-        A scale for each column is taken if it is clearly better than a common one.
+        A scale for each column is taken if it is clearly better than a common one. Of what
+        is nearly as good as the best, the lowest degree, and then the largest ridge: where
+        there are no rows, laws of a tiny ridge are wild.
         """
         scores = np.array([candidate.score for candidate in self.candidates])
-        best = int(scores.argmin())
         rule = "a number for one candidate at least"
         got = Words("none that is finite, whatever the kernels and the ridge")
-        require(np.isfinite(scores[best]), self.where, "criterion", rule, got)
-        plain = [c.scales != "each" for c in self.candidates]
-        first = int(np.where(plain, scores, np.inf).argmin())
-        if scores[first] <= scores[best] + _CLEARLY * abs(scores[best]):
-            best = first
+        require(np.isfinite(scores.min()), self.where, "criterion", rule, got)
+        common = np.array([c.scales != "each" for c in self.candidates])
+        best = int(np.where(common, scores, np.inf).argmin())
+        if scores[best] > scores.min() + _CLEARLY * abs(scores.min()):
+            common[:], best = True, int(scores.argmin())
+        near = [
+            (candidate.degree or 0, -candidate.regularizations[ridge], number, ridge)
+            for number, candidate in enumerate(self.candidates)
+            if common[number]
+            for ridge in np.flatnonzero(self._nearly(number, best)).tolist()
+        ]
+        *_, number, ridge = min(near)
         seconds = perf_counter() - self._start
-        found = self.candidates, best, self.risk.name
+        found = self.candidates, number, ridge, self.risk.name
         return Selected(*found, self.sample.n, self.folds, seconds)
+
+    def _nearly(self, number: int, best: int) -> NDArray[np.bool_]:
+        """Tell for which ridges a candidate is nearly as good as the best one.
+
+        That is by less than the standard error of the difference over the parts, but 1 %
+        in any case and 2.5 % at most.
+        """
+        score = self.candidates[best].score
+        first = self._paths[best][:, int(np.nanargmin(self.candidates[best].scores))]
+        with np.errstate(invalid="ignore"):  # infinite scores
+            worse = self._paths[number] - first[:, None]
+            spread = (
+                worse.std(axis=0, ddof=1) if len(first) > 1 else np.zeros(worse.shape[1])
+            )
+            error = spread / np.sqrt(len(first))
+            least, most = (share * abs(score) for share in _NEARLY)
+            allowed = np.clip(np.nan_to_num(error), least, most)
+            return np.asarray(self.candidates[number].scores - score <= allowed)
 
 
 class Climb:
