@@ -147,7 +147,8 @@ class Grid:
         both = (split.sample.x, split.sample.y)[number]
         own = both.subset(split.parts[1])
         low = pivoted_cholesky(kernel, own, tol=split.tol, max_rank=RANK, random_state=rng)
-        return Side(replace(low, rows=both), split.parts, None, centred=True)
+        rest = {"centred": True, "factor": 1.0, "group": 2, "executor": Executor()}
+        return Side(replace(low, rows=both), split.parts, None, **rest)
 
     def fitted(self, point: tuple[int, ...]) -> float:
         """Return the CRPS of a point by the estimator itself."""
