@@ -390,7 +390,7 @@ class TestSumsOfSquares:
 
     def test_many_columns(self):
         X, Y = sample(400, 5, rho=0.5)
-        model = JPDL4(positivity="sos").fit(X, Y[:, :4])
+        model = JPDL4(positivity="sos", regularization=0.5).fit(X, Y[:, :4])
         assert model.coefficients_.size > 5000  # too many for the interior-point method
         assert model.solution_.status.ok
         assert model.ratio(3 * X, Y[:, :4]).min() > -1e-9

@@ -135,9 +135,9 @@ def test_adding_rows_is_fitting_to_all_with_the_same_landmarks(marginals, weight
     explicit = Explicit(shares * ratio / (ratio @ shares)[:, None], Y)
     law = model.given(x=x)
     assert_array_equal(law.atoms(), Y)
-    assert_allclose(law.weights(), explicit.w, rtol=1e-8, atol=1e-10)
-    assert_allclose(law.mean(), explicit.mean(), rtol=1e-8, atol=1e-8)
-    assert_allclose(law.cov(), explicit.cov(), rtol=1e-7, atol=1e-8)
+    assert_allclose(law.weights(), explicit.w, rtol=1e-6, atol=1e-8)
+    assert_allclose(law.mean(), explicit.mean(), rtol=1e-6, atol=1e-6)
+    assert_allclose(law.cov(), explicit.cov(), rtol=1e-6, atol=1e-6)
     assert_array_equal(law.quantile([0.1, 0.9]), explicit.quantile([0.1, 0.9]))
 
 

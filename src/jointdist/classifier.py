@@ -86,9 +86,9 @@ class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
     >>> model.predict([[1.0, 1.0], [1.0, -1.0]])
     array(['same', 'other'], dtype='<U5')
     >>> model.predict_proba([[1.0, 1.0]]).round(1)
-    array([[0.1, 0.9]])
+    array([[0.2, 0.8]])
     >>> model.given([[1.0, 1.0]]).prob(lambda y: y == "same").round(1)
-    array([0.9])
+    array([0.8])
     """
 
     def __init__(

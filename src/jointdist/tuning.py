@@ -251,6 +251,8 @@ class Contest:
         Decides on the rows.
     tell : callable
         Where progress goes.
+    executor : Executor, optional
+        How parts are worked on.
     summed : bool, default=False
         Whether ridges are added to a sum over the rows, and serve any number of them;
         otherwise to a mean.
