@@ -30,7 +30,7 @@ from jointdist.executor import Executor
 from jointdist.kernels import Gaussian
 from jointdist.rows import Rows
 from jointdist.sample import Sample
-from jointdist.tuning import Side
+from jointdist.sides import Side
 
 SHARED = Path(os.environ.get("JOINTDIST_SHARED") or Path(__file__).parents[2] / "shared")
 UCI = SHARED / "data" / "uci"

@@ -20,7 +20,8 @@ from jointdist.sample import Sample
 from jointdist.scales import Family
 from jointdist.search import Goal, Pivoting, Search, checked_goal, kernel_rounding
 from jointdist.selection import Candidate
-from jointdist.tuning import Climb, Contest, Side
+from jointdist.sides import Side
+from jointdist.tuning import Climb, Contest
 
 __all__ = ["Factoring", "KernelContest", "families"]
 

@@ -32,7 +32,8 @@ from jointdist.rows import Rows
 from jointdist.sample import Sample
 from jointdist.search import Pivoting, Seed
 from jointdist.selection import Selection
-from jointdist.tuning import Contest, Side, paired_moments
+from jointdist.sides import Side, paired_moments
+from jointdist.tuning import Contest
 
 __all__ = ["ConditionalMeanEmbedding"]
 

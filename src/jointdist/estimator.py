@@ -32,8 +32,9 @@ from jointdist.sample import Sample
 from jointdist.scales import family_of
 from jointdist.search import Pivoting, Seed, generator
 from jointdist.selection import Selected, Selection, require_selection
+from jointdist.sides import Side
 from jointdist.target import y_for_Y
-from jointdist.tuning import Contest, Side
+from jointdist.tuning import Contest
 
 __all__ = [
     "EXACT",

@@ -31,8 +31,9 @@ from jointdist.progress import progress
 from jointdist.sample import Sample
 from jointdist.search import Seed
 from jointdist.selection import Selection
+from jointdist.sides import sum_without
 from jointdist.target import y_for_Y
-from jointdist.tuning import Contest, sum_without
+from jointdist.tuning import Contest
 
 __all__ = ["PolynomialJointDistribution"]
 

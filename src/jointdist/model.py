@@ -21,7 +21,8 @@ from jointdist.reduction import Reduction
 from jointdist.sample import Sample
 from jointdist.search import Pivoting, Seed
 from jointdist.selection import Selection
-from jointdist.tuning import Contest, Side, paired_moments
+from jointdist.sides import Side, paired_moments
+from jointdist.tuning import Contest
 
 __all__ = ["JointDistribution"]
 
