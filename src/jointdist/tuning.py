@@ -29,7 +29,7 @@ _LATTICE = range(-6, 4)  # powers of two, by which scales are multiplied
 _REPEATS, _FEW = 2, 400  # times that rows are parted at most, and rows so counted
 _BETTER = 5e-3  # of the score, by which it must fall for another candidate
 _CLEARLY = 0.02  # of the score, by which a scale for each column must be better
-_NEARLY = 0.01, 0.025  # of the score, that a larger ridge may cost
+_NEARLY = 0.01, 0.015  # of the score, that a larger ridge may cost
 _HOPELESS = 0.05  # of the score, by which it may rise before neighbours are not tried
 
 
@@ -225,7 +225,7 @@ class Contest:
         """Tell for which ridges a candidate is nearly as good as the best one.
 
         That is by less than the standard error of the difference over the parts, but 1 %
-        in any case and 2.5 % at most.
+        in any case and 1.5 % at most.
         """
         score = self.candidates[best].score
         first = self._paths[best][:, int(np.nanargmin(self.candidates[best].scores))]
