@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from jointdist._array import Array, like, to_numpy
 from jointdist.atoms import Atoms, FewAtoms, Vector, host_features
-from jointdist.basis import Basis, double_orthogonal
+from jointdist.basis import Basis
 from jointdist.coding import Coding
 from jointdist.criteria import Outcomes, Trial
 from jointdist.energy import energy_scores, units_of
@@ -217,6 +217,11 @@ class ConditionalMeanEmbedding(KernelEstimator):
         self._check()
         return self._factor(sample, np.random.default_rng(self._seed))
 
+    def _solve_again(self) -> Self:
+        if self.low_rank and not super()._to_rounding(self._rows):
+            return super()._solve_again()
+        return self._factor(self._rows, np.random.default_rng(self._seed))
+
     def _to_rounding(self, sample: Sample) -> bool:
         free = self.normalization == self.positivity == "none"
         return free and super()._to_rounding(sample)
@@ -226,8 +231,8 @@ class ConditionalMeanEmbedding(KernelEstimator):
         return "greedy" if greedy else self.pivoting
 
     def _solve(self, reduction: Reduction, sample: Sample) -> Self:
+        self.basis_x_, self.basis_y_ = self._bases(reduction)
         self.moments_, self._reduction = reduction.moments, reduction
-        self.basis_x_, self.basis_y_ = double_orthogonal(reduction, centred=False)
         V_x, V_y = to_numpy(self.basis_x_.rotation), to_numpy(self.basis_y_.rotation)
         self.regularization_ = ridge = self._ridge(sample)
         mean, goal = _objective(self.moments_, self.basis_x_, V_y, V_x, ridge)

@@ -2,6 +2,7 @@
 
 import warnings
 from abc import ABC, abstractmethod
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from jointdist._array import to_numpy
 from jointdist.atoms import Vector
+from jointdist.basis import Basis, double_orthogonal
 from jointdist.choice import Factoring, KernelContest
 from jointdist.coding import Coding, learn_coding
 from jointdist.criteria import Trial
@@ -48,6 +50,7 @@ EXACT = 512  # rows that are factored to rounding, whatever the tolerance
 _DIGITS = 3  # that may be lost when rows are taken out
 _RANK = 1024  # of the factor of a kernel that was chosen, at most
 _STRENGTH = 0.1  # of the ridge where all rows are equal
+_SOLVED = {"regularization", "positivity", "marginals", "normalization", "grid_rows"}
 
 
 def require_columns(model: BaseEstimator, X: Any) -> None:
@@ -194,6 +197,44 @@ class LawEstimator(RegressorMixin, NestedParameters, BaseEstimator, ABC):
         old = Sample.paired(*self._read_pair("forget", X, Y), sample_weight)
         return self._changed(-1, old, self._sample.without(old))
 
+    def refit(self, **params: Any) -> Self:
+        """Return the model with another ridge or other constraints, without a pass over rows.
+
+        Landmarks and moments are those that the model has, so that a path of ridges costs
+        little more than one. The model itself stays as it is.
+
+        Parameters
+        ----------
+        **params
+            New values of ``regularization``, ``positivity``, ``marginals``,
+            ``normalization`` or ``grid_rows``, whichever the estimator has.
+
+        Returns
+        -------
+        estimator
+            A new model, fitted to the same rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import jointdist as jd
+        >>> x = np.arange(50.0)[:, None]
+        >>> model = jd.JointDistribution(random_state=0).fit(x, np.sqrt(x[:, 0]))
+        >>> flat = model.refit(regularization=1e3)
+        >>> bool(np.ptp(flat.predict(x)) < np.ptp(model.predict(x)))
+        True
+        """
+        check_is_fitted(self)
+        names = [name for name in self.get_params(deep=False) if name in _SOLVED]
+        known, rule = set(params) <= set(names), f"among {names}"
+        where, ridge = f"{self._name}.refit", params.get("regularization")
+        require(known, where, "params", rule, list(params))
+        rule = "a number of at least 0"
+        require(not isinstance(ridge, str), where, "regularization", rule, ridge)
+        model = copy(self).set_params(**params)
+        model._check()  # noqa: SLF001
+        return model._solve_again()  # noqa: SLF001
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # pyrefly: ignore[missing-attribute]
         tags.target_tags.multi_output = True
@@ -212,6 +253,10 @@ class LawEstimator(RegressorMixin, NestedParameters, BaseEstimator, ABC):
     @abstractmethod
     def _relearn(self, sums: Moments, sample: Sample) -> Self:
         """Fit to a changed sample, whose moments are known."""
+
+    @abstractmethod
+    def _solve_again(self) -> Self:
+        """Fit to the same sample, after parameters of the program have changed."""
 
     @abstractmethod
     def _of_y(self, x: Rows) -> Laws:
@@ -375,6 +420,8 @@ class KernelEstimator(LawEstimator):
     tol: float
     max_rank: int | None
     pivoting: Pivoting
+    basis_x_: Basis
+    basis_y_: Basis
     _reduction: Reduction
     _repeated = True  # whether weights tell how often a row was seen
 
@@ -487,6 +534,17 @@ class KernelEstimator(LawEstimator):
                 )
                 warnings.warn(msg, ToleranceWarning, stacklevel=5)
         return self._solve(new, sample)
+
+    def _solve_again(self) -> Self:
+        return self._solve(self._reduction, self._sample)
+
+    def _bases(self, reduction: Reduction) -> tuple[Basis, Basis]:
+        """Return the bases of both sides: those there are, if they are the same."""
+        if reduction is getattr(self, "_reduction", None):
+            x, y = self.basis_x_, self.basis_y_
+            if self._centred == any(bool(to_numpy(b.mean).any()) for b in (x, y)):
+                return x, y
+        return double_orthogonal(reduction, centred=self._centred)
 
     @abstractmethod
     def _solve(self, reduction: Reduction, sample: Sample) -> Self:

@@ -310,6 +310,9 @@ class PolynomialJointDistribution(JointEstimator):
             found = self._orthonormal(sample, self.degrees_)
         return self._solve(found, sample)
 
+    def _solve_again(self) -> Self:
+        return self._solve(self._polynomials, self._sample)
+
     def _orthonormal(self, sample: Sample, degrees: tuple[int, int]) -> Polynomials:
         rows = sample.x, sample.y, sample.weights
         executor = self._executor(sample)

@@ -2,7 +2,6 @@
 
 from typing import Self
 
-from jointdist.basis import double_orthogonal
 from jointdist.criteria import Outcomes, Trial
 from jointdist.errors import require_kind
 from jointdist.estimator import JointEstimator, KernelEstimator
@@ -150,8 +149,8 @@ class JointDistribution(KernelEstimator, JointEstimator):
 
     def _solve(self, reduction: Reduction, sample: Sample) -> Self:
         """Solve for the coefficients, and prepare the laws of both sides."""
+        self.basis_x_, self.basis_y_ = self._bases(reduction)
         self.moments_, self._reduction = reduction.moments, reduction
-        self.basis_x_, self.basis_y_ = double_orthogonal(reduction, centred=self._centred)
         problem = Problem(
             self.basis_x_,
             self.basis_y_,

@@ -1,0 +1,83 @@
+"""Models with another ridge or other constraints are those of a fit."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from jointdist import (
+    ConditionalMeanEmbedding,
+    JointDistribution,
+    PolynomialJointDistribution,
+)
+from jointdist.kernels import Gaussian
+
+ROWS = 700
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(ROWS, 2))
+Y = X @ [[1.0, 0.2], [0.5, -1.0]] + 0.5 * RNG.normal(size=(ROWS, 2))
+KERNELS = Gaussian(2.0), Gaussian(3.0)
+JDL = JointDistribution(*KERNELS, regularization=1e-3, random_state=0)
+CME = ConditionalMeanEmbedding(*KERNELS, regularization=1e-3, random_state=0)
+JPDL = PolynomialJointDistribution(2, regularization=1e-3, random_state=0)
+AVERAGE = {"normalization": "average", "positivity": "average"}
+
+
+@pytest.mark.parametrize("rows", [ROWS, 200])  # 200 are factored to rounding
+@pytest.mark.parametrize(
+    ("model", "params"),
+    [
+        (JDL, {"regularization": 0.1}),
+        (JDL, {"marginals": "free"}),
+        (JDL, {"marginals": "total", "positivity": "tightened"}),
+        (JDL, {"positivity": "grid", "grid_rows": 50, "regularization": 0.01}),
+        (CME, {"regularization": 0.1}),
+        (CME, AVERAGE),
+        (clone(CME).set_params(kernel_y="auto", low_rank=False), {"regularization": 1.0}),
+        (JPDL, {"regularization": 1.0}),
+        (JPDL, {"positivity": "sos"}),
+    ],
+)
+def test_as_a_new_fit(model, params, rows):
+    X_, Y_ = X[:rows], Y[:rows]
+    fitted = model.fit(X_, Y_)
+    before = fitted.given(X_[:20]).second_moment()
+    again = fitted.refit(**params)
+    other = clone(model).set_params(**params).fit(X_, Y_)
+    wanted = other.given(X_[:20])
+    laws = again.given(X_[:20])
+    np.testing.assert_allclose(laws.second_moment(), wanted.second_moment(), atol=1e-6)
+    np.testing.assert_allclose(laws.mass(), wanted.mass(), atol=1e-8)
+    assert again.get_params() == other.get_params()
+    assert again.regularization_ == other.regularization_
+    np.testing.assert_array_equal(fitted.given(X_[:20]).second_moment(), before)
+
+
+def test_there_and_back():
+    fitted = JDL.fit(X, Y)
+    back = fitted.refit(marginals="free", regularization=1.0)
+    back = back.refit(marginals="exact", regularization=JDL.regularization)
+    np.testing.assert_allclose(back.predict(X), fitted.predict(X), atol=1e-10)
+
+
+def test_goes_on_learning():
+    half = (
+        JDL.fit(X[:600], Y[:600]).refit(regularization=0.01).partial_fit(X[600:], Y[600:])
+    )
+    other = (
+        JDL.fit(X[:600], Y[:600]).partial_fit(X[600:], Y[600:]).refit(regularization=0.01)
+    )
+    np.testing.assert_allclose(half.predict(X), other.predict(X), atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"tol": 0.1}, r"refit: `params` must be among .*'regularization'.*Got \['tol'\]"),
+        ({"normalization": "none"}, r"`params` must be among"),
+        ({"regularization": "auto"}, r"`regularization` must be a number of at least 0"),
+        ({"regularization": -1.0}, r"`regularization` must be a number of at least 0"),
+    ],
+)
+def test_bad_input(params, message):
+    with pytest.raises(ValueError, match=message):
+        JDL.fit(X, Y).refit(**params)
