@@ -1,4 +1,4 @@
-"""Data sets shipped with the package, for examples and tests."""
+"""Flights shipped with the package."""
 
 import csv
 import gzip
@@ -8,33 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jointdist.errors import require
+from jointdist.datasets.table import Table
 
-__all__ = ["Table", "load_flights"]
-
-
-class Table(dict[str, NDArray[Any]]):
-    """Named columns of equal length: a dict, which ``pandas.DataFrame`` takes as it is."""
-
-    def __repr__(self) -> str:
-        n = len(next(iter(self.values()))) if self else 0
-        return f"Table({n} rows: {', '.join(self)})"
-
-    def matrix(self, *names: str) -> NDArray[np.float64]:
-        """Return the named columns side by side, of shape ``(n, len(names))``.
-
-        Columns of words become codes: 0 for the first word in alphabetical order, and
-        so on, as :class:`~jointdist.kernels.Delta` expects them.
-
-        Parameters
-        ----------
-        *names : str
-            The columns.
-        """
-        rule = f"at least one of {tuple(self)}"
-        known = names and set(map(repr, names)) <= set(map(repr, self))
-        require(known, "Table.matrix", "names", rule, names)
-        return np.stack([_codes(self[name]) for name in names], axis=1)
+__all__ = ["load_flights"]
 
 
 def load_flights() -> Table:
@@ -72,9 +48,3 @@ def _parsed(values: list[str]) -> NDArray[Any]:
         return np.asarray(values, dtype=np.float64)
     except ValueError:
         return np.asarray(values)
-
-
-def _codes(column: NDArray[Any]) -> NDArray[np.float64]:
-    if column.dtype.kind == "U":
-        column = np.unique(column, return_inverse=True)[1]
-    return column.astype(np.float64)

@@ -1,0 +1,19 @@
+"""Data for examples, tests and experiments: shipped, downloaded or simulated.
+
+*Tables* are dicts of named columns. *Pairs* draw as many rows of X and Y as are asked for,
+and know the conditional laws that models have to find.
+"""
+
+from jointdist.datasets.flights import load_flights
+from jointdist.datasets.french import fetch_french_portfolios
+from jointdist.datasets.simulated import NormalPair, RunningAverages, random_correlation
+from jointdist.datasets.table import Table
+
+__all__ = [
+    "NormalPair",
+    "RunningAverages",
+    "Table",
+    "fetch_french_portfolios",
+    "load_flights",
+    "random_correlation",
+]

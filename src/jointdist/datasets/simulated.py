@@ -1,0 +1,325 @@
+"""Simulated pairs of X and Y whose conditional laws are known: the designs of section 5.
+
+References
+----------
+.. [1] Archakov, Hansen (2021). "A new parametrization of correlation matrices",
+   Econometrica 89.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from jointdist._array import to_numpy
+from jointdist.errors import Words, is_number, is_whole, require, require_kind
+from jointdist.rows import as_rows
+from jointdist.search import Seed, generator
+
+__all__ = ["Average", "NormalPair", "RunningAverages", "random_correlation"]
+
+Matrix: TypeAlias = NDArray[np.float64]
+Average: TypeAlias = Literal["uniform", "cauchy"]
+
+_BLOCK = 65_536  # rows drawn at a time
+_EPS = float(np.finfo(np.float64).eps)
+_STEPS = 10_000  # of the fixed-point iteration; those that converge take a few hundred
+_SPREAD = 0.1  # scale of the Cauchy distribution
+
+
+def random_correlation(
+    size: int, *, scale: float = 1.0, random_state: Seed = None
+) -> Matrix:
+    """Return a random correlation matrix: normal numbers in its matrix logarithm.
+
+    All numbers off the diagonal of the logarithm make a correlation matrix, and its
+    diagonal follows from them by a fixed-point iteration [1]_.
+
+    Parameters
+    ----------
+    size : int
+        The number of variables.
+    scale : float, default=1.0
+        The standard deviation of the numbers. The larger, the more dependence.
+    random_state : int, Generator, RandomState or None, default=None
+        The seed.
+
+    Returns
+    -------
+    array of shape (size, size)
+        Positive definite, with ones on its diagonal.
+
+    References
+    ----------
+    .. [1] Archakov, Hansen (2021). "A new parametrization of correlation matrices",
+       Econometrica 89.
+
+    Examples
+    --------
+    >>> from jointdist.datasets import random_correlation
+    >>> random_correlation(3, scale=0.5, random_state=0).round(3)
+    array([[ 1.   ,  0.052, -0.056],
+           [ 0.052,  1.   ,  0.308],
+           [-0.056,  0.308,  1.   ]])
+    """
+    where = "random_correlation"
+    require(is_whole(size, least=1), where, "size", "an integer from 1", size)
+    rule = "zero or positive, finite"
+    require(is_number(scale, least=0), where, "scale", rule, scale)
+    above = np.triu_indices(size, 1)
+    A = np.zeros((size, size))
+    A[above] = generator(where, random_state).normal(scale=scale, size=len(above[0]))
+    A += A.T
+    with np.errstate(all="ignore"):  # a scale that is too large has its message
+        C, least = _exponential(A)
+    rule = "so small that the matrix is positive definite in floating point"
+    require(least > size * _EPS, where, "scale", rule, scale)
+    np.fill_diagonal(C, 1.0)
+    return (C + C.T) / 2
+
+
+def _exponential(A: Matrix) -> tuple[Matrix, float]:
+    """Change the diagonal of A until that of exp(A) is one; return exp(A).
+
+    Also its smallest eigenvalue, or zero if there was no convergence.
+    """
+    diagonal = np.diag_indices_from(A)
+    for _ in range(_STEPS):
+        roots, V = np.linalg.eigh(A)
+        C = (V * np.exp(roots)) @ V.T
+        excess = np.log(C[diagonal])
+        if np.abs(excess).max() <= 64 * _EPS * max(1.0, np.abs(roots).max()):
+            return C, float(np.exp(roots[0]))
+        if not np.isfinite(excess).all():
+            break
+        A[diagonal] -= excess
+    return A, 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class NormalPair:
+    """Normal X and Y of mean zero, d variables each.
+
+    Parameters
+    ----------
+    covariance : array of shape (2d, 2d)
+        The covariance matrix of X and Y, those of X first. Positive definite.
+
+    Examples
+    --------
+    >>> from jointdist.datasets import NormalPair
+    >>> pair = NormalPair([[1.0, 0.6], [0.6, 1.0]])
+    >>> X, Y = pair.draw(5, random_state=0)
+    >>> X.shape, Y.shape
+    ((5, 1), (5, 1))
+    >>> mean, covariance = pair.conditional([[2.0]])
+    >>> mean.round(3), covariance.round(3)
+    (array([[1.2]]), array([[0.64]]))
+    >>> pair.second_moments([[2.0]]).round(3)
+    array([[[2.08]]])
+    """
+
+    covariance: Matrix
+
+    def __post_init__(self) -> None:
+        rule = "a symmetric, positive definite matrix of even size"
+        C = np.array(self.covariance, dtype=np.float64)
+        even = C.ndim == 2 and C.shape[0] == C.shape[1] and len(C) > 0 and len(C) % 2 == 0
+        got = Words(f"shape {C.shape}")
+        require(even, "NormalPair", "covariance", rule, got)
+        symmetric = np.isfinite(C).all() and np.allclose(C, C.T, rtol=1e-12, atol=0)
+        require(symmetric, "NormalPair", "covariance", rule, self.covariance)
+        object.__setattr__(self, "covariance", C)
+        try:
+            _ = self._root
+        except np.linalg.LinAlgError:
+            least = Words(f"smallest eigenvalue {np.linalg.eigvalsh(C)[0]:.3g}")
+            require(False, "NormalPair", "covariance", rule, least)
+
+    @classmethod
+    def random(cls, d: int, *, scale: float = 1.0, random_state: Seed = None) -> Self:
+        """Return a pair whose covariance is a random correlation matrix.
+
+        Parameters
+        ----------
+        d : int
+            The number of variables of X, and of Y.
+        scale : float, default=1.0
+            The strength of dependence, see :func:`random_correlation`.
+        random_state : int, Generator, RandomState or None, default=None
+            The seed.
+        """
+        require(is_whole(d, least=1), "NormalPair.random", "d", "an integer from 1", d)
+        return cls(random_correlation(2 * d, scale=scale, random_state=random_state))
+
+    @property
+    def d(self) -> int:
+        """The number of variables of X, and of Y."""
+        return len(self.covariance) // 2
+
+    @cached_property
+    def _root(self) -> Matrix:
+        return np.asarray(np.linalg.cholesky(self.covariance), dtype=np.float64)
+
+    @cached_property
+    def _law(self) -> tuple[Matrix, Matrix]:
+        """The slope and the covariance of Y given X."""
+        d, L = self.d, self._root
+        slope = np.asarray(np.linalg.solve(L[:d, :d].T, L[d:, :d].T).T, dtype=np.float64)
+        return slope, L[d:, d:] @ L[d:, d:].T
+
+    def draw(self, n: int, random_state: Seed = None) -> tuple[Matrix, Matrix]:
+        """Return n rows of X and of Y.
+
+        Parameters
+        ----------
+        n : int
+            The number of rows.
+        random_state : int, Generator, RandomState or None, default=None
+            The seed.
+        """
+        rng, width = generator("NormalPair.draw", random_state), 2 * self.d
+
+        def rows(count: int) -> Matrix:
+            return rng.standard_normal((count, width)) @ self._root.T
+
+        return _halves("NormalPair.draw", n, self.d, rows)
+
+    def conditional(self, X: ArrayLike) -> tuple[Matrix, Matrix]:
+        """Return means and the one covariance matrix of Y given rows of X.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (q, d)
+            The conditions.
+        """
+        slope, covariance = self._law
+        return _conditions("NormalPair.conditional", X, self.d) @ slope.T, covariance
+
+    def second_moments(self, X: ArrayLike) -> Matrix:
+        """Return the second moments of Y given rows of X, of shape (q, d, d).
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (q, d)
+            The conditions.
+        """
+        return _second_moments(*self.conditional(X))
+
+
+@dataclass(frozen=True, slots=True)
+class RunningAverages:
+    """Averages of the first, the first two, ... of 2d independent numbers, halved.
+
+    X is the first d averages (U₁, (U₁ + U₂)/2, ...) and Y the last d. Uniform numbers are
+    in [0, 1]; Cauchy numbers have location zero and scale 0.1.
+
+    Parameters
+    ----------
+    d : int
+        The number of variables of X, and of Y.
+    distribution : {"uniform", "cauchy"}, default="uniform"
+        The distribution of the numbers.
+
+    Examples
+    --------
+    >>> from jointdist.datasets import RunningAverages
+    >>> pair = RunningAverages(2)
+    >>> X, Y = pair.draw(5, random_state=0)
+    >>> X.shape, Y.shape
+    ((5, 2), (5, 2))
+    >>> mean, covariance = pair.conditional([[0.5, 0.8]])
+    >>> mean.round(3)
+    array([[0.7 , 0.65]])
+    >>> pair.second_moments([[0.5, 0.8]]).round(3)
+    array([[[0.499, 0.462],
+            [0.462, 0.433]]])
+    """
+
+    d: int
+    distribution: Average = "uniform"
+
+    def __post_init__(self) -> None:
+        whole = is_whole(self.d, least=1)
+        require(whole, "RunningAverages", "d", "an integer from 1", self.d)
+        require_kind("RunningAverages", "distribution", self.distribution, Average)
+
+    def draw(self, n: int, random_state: Seed = None) -> tuple[Matrix, Matrix]:
+        """Return n rows of X and of Y.
+
+        Parameters
+        ----------
+        n : int
+            The number of rows.
+        random_state : int, Generator, RandomState or None, default=None
+            The seed.
+        """
+        rng, width = generator("RunningAverages.draw", random_state), 2 * self.d
+        counts = np.arange(1.0, width + 1)
+
+        def rows(count: int) -> Matrix:
+            if self.distribution == "uniform":
+                U = rng.random((count, width))
+            else:
+                U = _SPREAD * rng.standard_cauchy((count, width))
+            return np.cumsum(U, axis=1, out=U) / counts
+
+        return _halves("RunningAverages.draw", n, self.d, rows)
+
+    def conditional(self, X: ArrayLike) -> tuple[Matrix, Matrix]:
+        """Return means and the one covariance matrix of Y given rows of X.
+
+        Averages of Cauchy numbers have neither.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (q, d)
+            The conditions.
+        """
+        where, rule = "RunningAverages.conditional", "'uniform': others have no moments"
+        uniform = self.distribution == "uniform"
+        require(uniform, where, "distribution", rule, self.distribution)
+        total = self.d * _conditions(where, X, self.d)[:, -1:]
+        new = np.arange(1.0, self.d + 1)  # numbers that X does not know
+        counts = self.d + new
+        covariance = np.minimum.outer(new, new) / 12 / np.multiply.outer(counts, counts)
+        return (total + new / 2) / counts, covariance
+
+    def second_moments(self, X: ArrayLike) -> Matrix:
+        """Return the second moments of Y given rows of X, of shape (q, d, d).
+
+        Averages of Cauchy numbers have none.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (q, d)
+            The conditions.
+        """
+        return _second_moments(*self.conditional(X))
+
+
+def _halves(
+    where: str, n: int, d: int, rows: Callable[[int], Matrix]
+) -> tuple[Matrix, Matrix]:
+    """Return n rows drawn in blocks, their first and their last d columns."""
+    require(is_whole(n, least=0), where, "n", "an integer from 0", n)
+    X, Y = np.empty((n, d)), np.empty((n, d))
+    for start in range(0, n, _BLOCK):
+        block = slice(start, min(start + _BLOCK, n))
+        Z = rows(block.stop - start)
+        X[block], Y[block] = Z[:, :d], Z[:, d:]
+    return X, Y
+
+
+def _conditions(where: str, X: ArrayLike, d: int) -> Matrix:
+    rows = as_rows(X, where=where, name="X")
+    rows.require_width(d)
+    return to_numpy(rows.read(0, rows.n))
+
+
+def _second_moments(mean: Matrix, covariance: Matrix) -> Matrix:
+    moments: Matrix = mean[:, :, None] * mean[:, None, :] + covariance
+    return moments

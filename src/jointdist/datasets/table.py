@@ -1,0 +1,40 @@
+"""Named columns."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jointdist.errors import require
+
+__all__ = ["Table"]
+
+
+class Table(dict[str, NDArray[Any]]):
+    """Named columns of equal length: a dict, which ``pandas.DataFrame`` takes as it is."""
+
+    def __repr__(self) -> str:
+        n = len(next(iter(self.values()))) if self else 0
+        return f"Table({n} rows: {', '.join(self)})"
+
+    def matrix(self, *names: str) -> NDArray[np.float64]:
+        """Return the named columns side by side, of shape ``(n, len(names))``.
+
+        Columns of words become codes: 0 for the first word in alphabetical order, and
+        so on, as :class:`~jointdist.kernels.Delta` expects them.
+
+        Parameters
+        ----------
+        *names : str
+            The columns.
+        """
+        rule = f"at least one of {tuple(self)}"
+        known = names and set(map(repr, names)) <= set(map(repr, self))
+        require(known, "Table.matrix", "names", rule, names)
+        return np.stack([_codes(self[name]) for name in names], axis=1)
+
+
+def _codes(column: NDArray[Any]) -> NDArray[np.float64]:
+    if column.dtype.kind == "U":
+        column = np.unique(column, return_inverse=True)[1]
+    return column.astype(np.float64)
