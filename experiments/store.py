@@ -1,0 +1,152 @@
+"""A table of results that survives whatever stops its writer."""
+
+import fcntl
+import json
+import os
+from collections.abc import Mapping
+from io import TextIOWrapper
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeAlias
+
+import pandas as pd
+
+__all__ = ["Row", "Settings", "Store", "read_table"]
+
+Value: TypeAlias = int | float | str
+Settings: TypeAlias = Mapping[str, Value]
+Row: TypeAlias = dict[str, Value]
+Key: TypeAlias = tuple[str, ...]
+
+
+class Store:
+    """A CSV file with a journal beside it, to which results go as they come.
+
+    What one computation gives is one line of the journal, so that it is there as a whole or
+    not at all. When the store is closed, the journal becomes part of the table, in the
+    order of the settings.
+
+    Parameters
+    ----------
+    path : Path
+        The CSV file.
+    names : tuple of str
+        The names of the settings, which tell computations apart.
+    """
+
+    def __init__(self, path: Path, names: tuple[str, ...]) -> None:
+        self.path, self.names = path, names
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._journal = _locked(_journal(path))
+        self._rows = _stored(path, names)
+        _mend(self._journal)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._rows:
+            table = pd.DataFrame([row for key in self._order() for row in self._rows[key]])
+            part = self.path.with_suffix(".part")
+            table.to_csv(part, index=False, float_format="%.6g")
+            part.replace(self.path)
+        _journal(self.path).unlink()
+        self._journal.close()
+
+    def __contains__(self, settings: Settings) -> bool:
+        return self._key(settings) in self._rows
+
+    def add(self, settings: Settings, rows: list[Row]) -> None:
+        """Keep what came of settings."""
+        whole = [{**settings, **row} for row in rows]
+        self._journal.write(json.dumps(whole) + "\n")
+        self._journal.flush()
+        os.fsync(self._journal.fileno())
+        self._rows[self._key(settings)] = whole
+
+    def _key(self, settings: Settings) -> Key:
+        return _key(settings, self.names)
+
+    def _order(self) -> list[Key]:
+        """Return the keys by their settings."""
+
+        def place(key: Key) -> list[tuple[bool, float, str]]:
+            return [_place(self._rows[key][0][name]) for name in self.names]
+
+        return sorted(self._rows, key=place)
+
+
+def read_table(path: Path, names: tuple[str, ...]) -> pd.DataFrame:
+    """Return the results in a table and its journal.
+
+    Parameters
+    ----------
+    path : Path
+        The CSV file.
+    names : tuple of str
+        The names of the settings.
+    """
+    return pd.DataFrame([row for rows in _stored(path, names).values() for row in rows])
+
+
+def _stored(path: Path, names: tuple[str, ...]) -> dict[Key, list[Row]]:
+    """Return the rows of the file and of its journal, by their settings."""
+    found: dict[Key, list[Row]] = {}
+    if path.exists():
+        for row in _frame(path).to_dict("records"):
+            found.setdefault(_key(row, names), []).append(row)
+    journal = _journal(path)
+    for line in journal.read_text().splitlines(keepends=True) if journal.exists() else ():
+        if line.endswith("\n"):  # else it was cut short
+            rows = json.loads(line)
+            found.setdefault(_key(rows[0], names), rows)
+    return found
+
+
+def _frame(path: Path) -> pd.DataFrame:
+    return pd.read_csv(path, keep_default_na=False, na_values=[""])
+
+
+def _journal(path: Path) -> Path:
+    return path.with_suffix(".jsonl")
+
+
+def _locked(path: Path) -> TextIOWrapper:
+    """Return a journal for this process alone."""
+    journal = path.open("a+")
+    try:
+        fcntl.flock(journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        journal.close()
+        msg = f"another run is writing to {path}"
+        raise RuntimeError(msg) from None
+    return journal
+
+
+def _mend(journal: TextIOWrapper) -> None:
+    """Cut off a line that was not written in full."""
+    journal.seek(0)
+    text = journal.read()
+    journal.seek(0)
+    journal.truncate(len(text[: text.rfind("\n") + 1].encode()))
+    journal.seek(0, os.SEEK_END)
+
+
+def _key(settings: Settings, names: tuple[str, ...]) -> Key:
+    """Return what tells settings from others: 1 and 1.0 are the same."""
+    return tuple(_word(settings[name]) for name in names)
+
+
+def _word(value: Value) -> str:
+    return value if isinstance(value, str) else repr(float(value))
+
+
+def _place(value: Value) -> tuple[bool, float, str]:
+    """Return where a value comes in order: numbers before words."""
+    word = isinstance(value, str)
+    return word, 0.0 if word else float(value), str(value) if word else ""
