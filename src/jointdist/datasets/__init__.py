@@ -4,9 +4,10 @@
 and know the conditional laws that models have to find.
 """
 
+from jointdist.datasets.correlation import random_correlation
 from jointdist.datasets.flights import load_flights
 from jointdist.datasets.french import fetch_french_portfolios
-from jointdist.datasets.simulated import NormalPair, RunningAverages, random_correlation
+from jointdist.datasets.simulated import NormalPair, RunningAverages
 from jointdist.datasets.table import Table
 
 __all__ = [

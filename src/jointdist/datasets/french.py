@@ -110,11 +110,11 @@ def _kept(data_home: Location | None) -> list[Path]:
 
 def _given(path: object) -> list[Path]:
     """Return the files of portfolios and of factors that the user means."""
-    pair = path if isinstance(path, tuple | list) else [path]
-    paths = [Path(place) for place in pair if isinstance(place, str | os.PathLike)]
+    asked = list(path) if (several := isinstance(path, tuple | list)) else [path]
+    paths = [Path(place) for place in asked if isinstance(place, str | os.PathLike)]
     rule = "a path, a pair of paths or None"
-    require(len(paths) == len(pair) in {1, 2}, _WHERE, "path", rule, path)
-    if len(paths) == 2:
+    require(len(paths) == len(asked) == 1 + several, _WHERE, "path", rule, path)
+    if several:
         return paths
     place = paths[0]
     if place.is_dir():

@@ -65,7 +65,7 @@ class Section:
             values = np.loadtxt(self.rows, delimiter=",", comments=None, ndmin=2)[:, 1:]
             days = np.array([f"{d[:4]}-{d[4:6]}-{d[6:]}" for d in dates], dtype="M8[D]")
         except ValueError as error:
-            got = Words(f"{self.file}: {error}")
+            got = Words(f"{error} (from line {self.start} of {self.file})")
             require(False, self.where, "path", "a file of numbers after dates", got)
             raise
         late = 1 + np.flatnonzero(days[1:] <= days[:-1])

@@ -1,10 +1,4 @@
-"""Simulated pairs of X and Y whose conditional laws are known: the designs of section 5.
-
-References
-----------
-.. [1] Archakov, Hansen (2021). "A new parametrization of correlation matrices",
-   Econometrica 89.
-"""
+"""Simulated X and Y whose conditional laws are known: the designs of section 5.1."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,91 +6,20 @@ from functools import cached_property
 from typing import Literal, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from jointdist._array import to_numpy
-from jointdist.errors import Words, is_number, is_whole, require, require_kind
+from jointdist.datasets.correlation import Matrix, random_correlation
+from jointdist.errors import Words, is_whole, require, require_kind
 from jointdist.rows import as_rows
 from jointdist.search import Seed, generator
 
-__all__ = ["Average", "NormalPair", "RunningAverages", "random_correlation"]
+__all__ = ["Averaged", "NormalPair", "RunningAverages"]
 
-Matrix: TypeAlias = NDArray[np.float64]
-Average: TypeAlias = Literal["uniform", "cauchy"]
+Averaged: TypeAlias = Literal["uniform", "cauchy"]
 
 _BLOCK = 65_536  # rows drawn at a time
-_EPS = float(np.finfo(np.float64).eps)
-_STEPS = 10_000  # of the fixed-point iteration; those that converge take a few hundred
 _SPREAD = 0.1  # scale of the Cauchy distribution
-
-
-def random_correlation(
-    size: int, *, scale: float = 1.0, random_state: Seed = None
-) -> Matrix:
-    """Return a random correlation matrix: normal numbers in its matrix logarithm.
-
-    All numbers off the diagonal of the logarithm make a correlation matrix, and its
-    diagonal follows from them by a fixed-point iteration [1]_.
-
-    Parameters
-    ----------
-    size : int
-        The number of variables.
-    scale : float, default=1.0
-        The standard deviation of the numbers. The larger, the more dependence.
-    random_state : int, Generator, RandomState or None, default=None
-        The seed.
-
-    Returns
-    -------
-    array of shape (size, size)
-        Positive definite, with ones on its diagonal.
-
-    References
-    ----------
-    .. [1] Archakov, Hansen (2021). "A new parametrization of correlation matrices",
-       Econometrica 89.
-
-    Examples
-    --------
-    >>> from jointdist.datasets import random_correlation
-    >>> random_correlation(3, scale=0.5, random_state=0).round(3)
-    array([[ 1.   ,  0.052, -0.056],
-           [ 0.052,  1.   ,  0.308],
-           [-0.056,  0.308,  1.   ]])
-    """
-    where = "random_correlation"
-    require(is_whole(size, least=1), where, "size", "an integer from 1", size)
-    rule = "zero or positive, finite"
-    require(is_number(scale, least=0), where, "scale", rule, scale)
-    above = np.triu_indices(size, 1)
-    A = np.zeros((size, size))
-    A[above] = generator(where, random_state).normal(scale=scale, size=len(above[0]))
-    A += A.T
-    with np.errstate(all="ignore"):  # a scale that is too large has its message
-        C, least = _exponential(A)
-    rule = "so small that the matrix is positive definite in floating point"
-    require(least > size * _EPS, where, "scale", rule, scale)
-    np.fill_diagonal(C, 1.0)
-    return (C + C.T) / 2
-
-
-def _exponential(A: Matrix) -> tuple[Matrix, float]:
-    """Change the diagonal of A until that of exp(A) is one; return exp(A).
-
-    Also its smallest eigenvalue, or zero if there was no convergence.
-    """
-    diagonal = np.diag_indices_from(A)
-    for _ in range(_STEPS):
-        roots, V = np.linalg.eigh(A)
-        C = (V * np.exp(roots)) @ V.T
-        excess = np.log(C[diagonal])
-        if np.abs(excess).max() <= 64 * _EPS * max(1.0, np.abs(roots).max()):
-            return C, float(np.exp(roots[0]))
-        if not np.isfinite(excess).all():
-            break
-        A[diagonal] -= excess
-    return A, 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,8 +53,10 @@ class NormalPair:
         even = C.ndim == 2 and C.shape[0] == C.shape[1] and len(C) > 0 and len(C) % 2 == 0
         got = Words(f"shape {C.shape}")
         require(even, "NormalPair", "covariance", rule, got)
-        symmetric = np.isfinite(C).all() and np.allclose(C, C.T, rtol=1e-12, atol=0)
+        rounding = 1e-12 * np.abs(C).max()
+        symmetric = np.isfinite(C).all() and (np.abs(C - C.T) <= rounding).all()
         require(symmetric, "NormalPair", "covariance", rule, self.covariance)
+        C.setflags(write=False)
         object.__setattr__(self, "covariance", C)
         try:
             _ = self._root
@@ -240,12 +165,12 @@ class RunningAverages:
     """
 
     d: int
-    distribution: Average = "uniform"
+    distribution: Averaged = "uniform"
 
     def __post_init__(self) -> None:
         whole = is_whole(self.d, least=1)
         require(whole, "RunningAverages", "d", "an integer from 1", self.d)
-        require_kind("RunningAverages", "distribution", self.distribution, Average)
+        require_kind("RunningAverages", "distribution", self.distribution, Averaged)
 
     def draw(self, n: int, random_state: Seed = None) -> tuple[Matrix, Matrix]:
         """Return n rows of X and of Y.
