@@ -125,9 +125,10 @@ def _given(path: object) -> list[Path]:
 
 def _inside(folder: Path, name: str) -> Path:
     """Return the file of a folder whose name starts as he calls it."""
-    found = [f for f in sorted(folder.iterdir()) if f.name.lower().startswith(name.lower())]
+    files = [file for file in sorted(folder.iterdir()) if file.suffix != ".sha256"]
+    found = [file for file in files if file.name.lower().startswith(name.lower())]
     rule = f"a folder with one file {name}..."
-    got = Words(f"{[file.name for file in found]} in {folder}")
+    got = Words(f"{folder} with {[file.name for file in found]}")
     require(len(found) == 1, _WHERE, "path", rule, got)
     return found[0]
 
@@ -137,11 +138,11 @@ def _portfolios(file: Path, weighting: Weighting) -> Columns:
     sections, title = _sections(file), f"{weighting} weighted"
     found = [s for s in sections if title in (s.title or "value weighted").lower()]
     rule = f"a file with one table of days whose title is about {title} returns"
-    got = Words(f"{[section.title for section in sections]} in {file}")
+    got = Words(f"{file} with {[section.title for section in sections]}")
     require(len(found) == 1, _WHERE, "path", rule, got)
     names = [name for name in found[0].names if name not in _FACTORS]
     rule = "a file of the 25 portfolios SMALL LoBM, ME1 BM2, ..., BIG HiBM"
-    got = Words(f"{', '.join(names)} in {file}")
+    got = Words(f"{file} with {', '.join(names)}")
     require(sorted(names) == sorted(_PORTFOLIOS), _WHERE, "path", rule, got)
     return found[0].read()
 
@@ -150,7 +151,7 @@ def _factors(file: Path) -> Columns:
     """Return the dates and the columns of a file of factors."""
     sections = _sections(file)
     found = [s for s in sections if set(_FACTORS) <= set(s.names)]
-    got = Words(f"{[section.names for section in sections]} in {file}")
+    got = Words(f"{file} with {[section.names for section in sections]}")
     rule = "a file with one table of days that has columns Mkt-RF, SMB, HML and RF"
     require(len(found) == 1, _WHERE, "path", rule, got)
     return found[0].read()
