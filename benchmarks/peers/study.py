@@ -1,0 +1,163 @@
+"""The study: every method on every set, and what it costs."""
+
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from time import perf_counter, process_time
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks.measure import peak_memory
+from benchmarks.peers import laws
+from benchmarks.peers.data import SETS, Task, load, present
+from benchmarks.peers.methods import METHODS
+from benchmarks.peers.report import draw
+from experiments.store import Row, Settings
+from experiments.study import Study
+
+__all__ = ["STUDY", "compute", "settings"]
+
+SMALL = dict.fromkeys(("yacht", "boston", "energy", "concrete", "wine"), 5)
+PRESETS = {
+    "tiny": {
+        "splits": {"yacht": 1, "gaussian, 3 + 3, small": 1, "low-rank step, small": 1}
+    },
+    "quick": {
+        "splits": {
+            **dict.fromkeys(SMALL, 1),
+            "gaussian, 3 + 3": 1,
+            "famafrench, d = 5": 1,
+        }
+    },
+    "full": {
+        "splits": SMALL
+        | {
+            "famafrench, d = 5": 5,
+            "gaussian, 3 + 3": 3,
+            "low-rank step": 1,
+            "famafrench, d = 25": 5,
+            "kin8nm": 5,
+            "power": 5,
+            "naval": 2,
+            "flights, 20,000": 1,
+            "protein": 1,
+            "flights": 1,
+            "naval, both": 2,
+            "flights, both delays": 1,
+        }
+    },
+}
+
+
+class Call(NamedTuple):
+    """A result, and the seconds it took: by the clock, and of all cores."""
+
+    result: object
+    seconds: float
+    cpu: float
+
+
+def settings(splits: dict[str, int]) -> Iterator[Settings]:
+    """Yield all that can be run here, the splits of each set in turn."""
+    for name, count in splits.items():
+        if not present(name):
+            print(f"{name}: skipped, its files are not at hand (see JOINTDIST_SHARED)")
+            continue
+        methods = METHODS[SETS[name].kind]
+        rows = len(load(name, 0).Y)
+        for split in range(count):
+            for method, how in methods.items():
+                if how.version and rows <= (how.limit or rows):
+                    yield {"data": name, "split": split, "method": method}
+
+
+def compute(settings: Settings) -> list[Row]:
+    """Return what a method makes of one split of a set, in a process of its own.
+
+    A fresh process has no memory left over from other methods, which would hide its own.
+    """
+    load(settings["data"], settings["split"])  # for all methods, before the process parts
+    with ProcessPoolExecutor(1, get_context("fork")) as pool:
+        return pool.submit(_measured, settings).result()
+
+
+def _measured(settings: Settings) -> list[Row]:
+    seed, task = int(settings["split"]), load(settings["data"], settings["split"])
+    method = METHODS[task.kind][settings["method"]]
+    train = task.at_most(method.most, seed)
+    about: Row = {
+        "kind": task.kind,
+        "version": method.version,
+        "rows": len(task.Y),
+        "train_rows": len(train.Y),
+        "test_rows": len(task.Y_test),
+        "columns": task.X.shape[1],
+        "outcomes": task.Y.shape[1] if task.Y.ndim > 1 else 1,
+    }
+    try:
+        with warnings.catch_warnings(), peak_memory() as peak:
+            warnings.simplefilter("ignore")  # of methods about themselves; scores tell
+            fit = _timed(lambda: method.fit(train, seed))
+            told = _timed(lambda: fit.result(task.X_test))
+    except (ArithmeticError, RuntimeError, ValueError) as error:
+        return [about | {"note": str(error).partition("\n")[0]}]  # a result, too
+    return [
+        {
+            **about,
+            **_scored(task, told.result, seed),
+            "fit_seconds": fit.seconds,
+            "fit_cpu": fit.cpu,
+            "predict_seconds": told.seconds,
+            "predict_cpu": told.cpu,
+            "memory_mb": peak[0] / 1e6,
+        }
+    ]
+
+
+def _timed(f: Callable[[], object]) -> Call:
+    clock, cpu = perf_counter(), process_time()
+    result = f()
+    return Call(result, perf_counter() - clock, process_time() - cpu)
+
+
+def _scored(task: Task, told: np.ndarray, seed: int) -> Row:
+    """Return the scores of predictions, by the kind of task."""
+    y = task.Y_test
+    if task.kind == "law":
+        scores = laws.crps(told, y)
+        low, high = laws.central(told)
+        return {
+            "loss": "CRPS",
+            **_middle(scores),
+            "coverage90": float(((low <= y) & (y <= high)).mean()),
+            "width90": float((high - low).mean()),
+            "calibration": laws.calibration_error(laws.pit(told, y, seed)),
+        }
+    if task.kind == "joint":
+        scores = laws.energy_score(told, y, task.Y.std(axis=0))
+        return {"loss": "energy score", **_middle(scores)}
+    if task.kind == "event":
+        events = y <= task.threshold
+        return {
+            "loss": "logistic loss",
+            "score": float(laws.logistic_loss(told, events).mean()),
+            "brier": float(laws.brier_score(told, events).mean()),
+        }
+    return {"loss": "trace error", "score": float(told[1]), "rank": int(told[0])}
+
+
+def _middle(scores: np.ndarray) -> Row:
+    """Return the mean and the median over the test rows."""
+    return {"score": float(scores.mean()), "median": float(np.median(scores))}
+
+
+STUDY = Study(
+    name="peers",
+    title="jointdist beside what people would use instead",
+    presets=PRESETS,
+    settings=settings,
+    compute=compute,
+    draw=draw,
+)

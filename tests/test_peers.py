@@ -1,0 +1,249 @@
+"""The comparison with other packages: scores are their definitions, wrappers predict."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import integrate, stats
+from scipy.spatial.distance import cdist
+from sklearn.metrics import brier_score_loss, log_loss
+
+from benchmarks.peers import laws, report, study
+from benchmarks.peers.data import SETS, Task, load, numbers, present
+from benchmarks.peers.densities import kernel_density, least_squares
+from benchmarks.peers.methods import METHODS
+from jointdist import JointDistribution, scores
+
+NOISE = 0.5
+TRUE_CRPS = NOISE / np.sqrt(np.pi)  # the mean CRPS of a normal law that is right
+pytestmark = pytest.mark.filterwarnings("ignore")  # of other packages, about themselves
+
+
+def task(kind, n=300, q=200):
+    """Return rows of a line with normal noise, in one column, two, or as an event."""
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(n + q, 2))
+    noise = NOISE * rng.multivariate_normal(np.zeros(2), [[1, 0.9], [0.9, 1]], n + q)
+    Y = {"joint": X[:, :1] + noise}.get(kind, X[:, 0] + noise[:, 0])
+    threshold = np.quantile(Y[:n], 0.2) if kind == "event" else np.nan
+    return Task(kind, X[:n], Y[:n], X[n:], Y[n:], threshold)
+
+
+def predicted(kind, name):
+    """Return a task, and what a method predicts of its test rows."""
+    method, own = METHODS[kind][name], task(kind)
+    if not method.version:
+        pytest.skip(f"{method.package} is not installed")
+    return own, method.fit(own, 0)(own.X_test)
+
+
+def test_crps_is_that_of_equal_weights_on_the_quantiles():
+    rng = np.random.default_rng(0)
+    values, y = np.sort(rng.normal(size=(6, 19))), rng.normal(size=6)
+    near = np.abs(values - y[:, None]).mean(axis=1)
+    apart = np.abs(values[:, :, None] - values[:, None]).mean(axis=(1, 2))
+    assert_allclose(laws.crps(values, y), near - apart / 2, rtol=1e-12)
+
+
+def test_quantiles_of_the_common_levels_keep_the_crps_of_laws():
+    rng = np.random.default_rng(1)
+    y = rng.normal(size=2000)
+    z = np.tile(stats.norm.ppf(laws.LEVELS), (len(y), 1))
+    exact = y * (2 * stats.norm.cdf(y) - 1) + 2 * stats.norm.pdf(y) - 1 / np.sqrt(np.pi)
+    assert_allclose(laws.crps(z, y).mean(), exact.mean(), rtol=2e-3)
+    X = rng.normal(size=(200, 1))
+    sample = JointDistribution(random_state=0).fit(X, rng.normal(size=200)).marginal("y")
+    law, y = sample[[0] * 50], y[:50]
+    found = laws.crps(law.quantile(laws.LEVELS), y)
+    assert_allclose(found.mean(), scores.crps(law, y).mean(), rtol=2e-3)
+
+
+def test_right_laws_are_calibrated_and_cover():
+    y = np.random.default_rng(2).normal(size=20_000)
+    for k in (20, 199):
+        z = np.tile(stats.norm.ppf(laws.levels(k)), (len(y), 1))
+        u = laws.pit(z, y, 0)
+        assert stats.kstest(u, "uniform").statistic < 0.02
+        assert laws.calibration_error(u) < 0.01
+        low, high = laws.central(z)
+        assert_allclose(((low <= y) & (y <= high)).mean(), 0.9, atol=0.02)
+    assert laws.calibration_error(laws.pit(0.1 * z, y, 0)) > 0.15
+
+
+def test_levels_of_ties_are_uniform():
+    y = np.random.default_rng(3).integers(0, 3, 20_000).astype(float)
+    values = np.tile(np.repeat([0.0, 1.0, 2.0], 60), (len(y), 1))
+    assert stats.kstest(laws.pit(values, y, 0), "uniform").statistic < 0.02
+
+
+def test_energy_score_is_its_definition_without_pairs_of_a_draw_with_itself():
+    rng = np.random.default_rng(4)
+    draws, y, unit = rng.normal(size=(3, 30, 2)), rng.normal(size=(3, 2)), [1.0, 5.0]
+    for own, outcome, found in zip(
+        draws, y, laws.energy_score(draws, y, np.array(unit)), strict=True
+    ):
+        near = cdist(own / unit, [outcome / unit]).mean()
+        apart = cdist(own / unit, own / unit).sum() / (30 * 29)
+        assert_allclose(found, near - apart / 2, rtol=1e-12)
+
+
+def test_losses_of_events_are_those_of_scikit_learn():
+    rng = np.random.default_rng(5)
+    chance, events = rng.random(50), rng.random(50) < 0.3
+    assert_allclose(laws.logistic_loss(chance, events).mean(), log_loss(events, chance))
+    assert_allclose(
+        laws.brier_score(chance, events).mean(), brier_score_loss(events, chance)
+    )
+    clipped = laws.logistic_loss(np.array([-0.1, 1.1]), np.array([True, True]))
+    assert_allclose(clipped, [-np.log(1e-12), 0], atol=1e-15)
+
+
+def test_quantiles_and_draws_of_a_mixture_follow_its_cdf():
+    weights, centres = np.array([[0.2, 0.8], [0.5, 0.5]]), np.array([[-1.0], [3.0]])
+    mixture = laws.Mixture(weights, centres, np.array([0.4]))
+    for w, row in zip(weights, mixture.quantiles(), strict=True):
+        reached = stats.norm.cdf((row[:, None] - centres.T) / 0.4) @ w
+        assert_allclose(reached, laws.LEVELS, atol=1e-4)
+    many = laws.Mixture(weights[[0] * 200], centres, np.array([0.4])).draws(0)
+    assert many.shape == (200, laws.DRAWS, 1)
+    assert_allclose(many.mean(), weights[0] @ centres[:, 0], atol=0.03)
+
+
+def test_least_squares_densities_are_near_the_truth_and_integrate_to_one():
+    own = task("law", n=2000)
+    X, Y = own.X[:, :1], own.Y
+    law = least_squares(X, Y, 0)(own.X_test[:, :1])
+    assert laws.crps(law.quantiles(), own.Y_test).mean() < 1.1 * TRUE_CRPS
+
+    def density(y):
+        apart = stats.norm.pdf(y, law.centres[:, 0], law.scale[0])
+        return float(law.weights[0] @ apart)
+
+    assert_allclose(integrate.quad(density, -9, 9, limit=200)[0], 1, atol=1e-6)
+
+
+def test_kernel_densities_are_those_of_statsmodels():
+    kde = pytest.importorskip("statsmodels.nonparametric.kernel_density")
+    own = task("law", n=100, q=5)
+    theirs = kde.KDEMultivariateConditional(
+        own.Y, own.X, "c", "cc", "normal_reference", rng=0
+    )
+    fitted = kernel_density(own.X, own.Y, "normal_reference")(own.X_test)
+    for row, x in zip(fitted.quantiles(), own.X_test, strict=True):
+        reached = theirs.cdf(row[::40, None], np.tile(x, (5, 1)))
+        assert_allclose(reached, laws.LEVELS[::40], atol=1e-3)
+
+
+@pytest.mark.parametrize("name", METHODS["law"])
+def test_laws_of_one_column_beat_the_sample_and_not_the_truth(name):
+    own, values = predicted("law", name)
+    assert (np.diff(values, axis=1) >= 0).all()
+    mean = laws.crps(values, own.Y_test).mean()
+    alone = laws.crps(METHODS["law"]["marginal"].fit(own, 0)(own.X_test), own.Y_test).mean()
+    assert 0.9 * TRUE_CRPS < mean <= (alone if name == "marginal" else 0.9 * alone)
+
+
+@pytest.mark.parametrize("name", METHODS["joint"])
+def test_joint_laws_beat_the_sample(name):
+    own, draws = predicted("joint", name)
+    assert draws.shape == (len(own.Y_test), laws.DRAWS, 2)
+    mean = laws.energy_score(draws, own.Y_test, own.Y.std(axis=0)).mean()
+    alone = METHODS["joint"]["marginal"].fit(own, 0)(own.X_test)
+    alone = laws.energy_score(alone, own.Y_test, own.Y.std(axis=0)).mean()
+    assert mean <= (alone if name == "marginal" else 0.9 * alone)
+    within = np.mean([np.corrcoef(d.T)[0, 1] for d in draws])
+    if "independent" in name:
+        assert abs(within) < 0.05
+    else:
+        assert within > 0.4
+
+
+@pytest.mark.parametrize("name", METHODS["event"])
+def test_chances_of_events_beat_their_share(name):
+    own, chance = predicted("event", name)
+    events = own.Y_test <= own.threshold
+    alone = laws.brier_score(own.events.mean(), events).mean()
+    mean = laws.brier_score(chance, events).mean()
+    assert mean <= (alone if name == "marginal" else 0.8 * alone)
+
+
+@pytest.mark.parametrize("name", METHODS["factor"])
+def test_factors_reach_the_tolerance(name):
+    method, own = METHODS["factor"][name], load("low-rank step, small", 0)
+    if not method.version:
+        pytest.skip(f"{method.package} is not installed")
+    rank, error = method.fit(own, 0)(own.X)
+    assert 50 < rank < 200
+    assert 0 < error <= 1e-3
+
+
+def test_words_become_columns_of_zeros_and_ones():
+    table = pd.DataFrame({"x": [1.5, 2.5, 3.5], "tree": ["ash", "birch", "ash"]})
+    assert_array_equal(numbers(table), [[1.5, 1, 0], [2.5, 0, 1], [3.5, 1, 0]])
+
+
+def test_fewer_rows_are_a_choice_of_pairs():
+    own = task("law").at_most(40, 0)
+    whole = task("law")
+    places = [np.flatnonzero(y == whole.Y)[0] for y in own.Y]
+    assert len(set(places)) == 40
+    assert_array_equal(whole.X[places], own.X)
+    assert whole.at_most(None, 0) is whole.at_most(300, 0) is whole
+
+
+@pytest.mark.parametrize("name", ["yacht", "naval, both", "famafrench, d = 5"])
+def test_splits_are_apart_and_of_their_kind(name):
+    if not present(name):
+        pytest.skip(f"{SETS[name].file} is not at hand")
+    own = load(name, 1)
+    assert own.kind == SETS[name].kind
+    rows = np.column_stack([own.X, own.Y])
+    held = np.column_stack([own.X_test, own.Y_test])
+    assert not set(map(bytes, rows)) & set(map(bytes, held)) or name == "yacht"
+    if own.kind == "event":
+        assert_allclose(own.events.mean(), 0.01, atol=1e-4)
+
+
+def test_a_row_of_the_study_tells_scores_and_costs():
+    (row,) = study.compute(
+        {"data": "gaussian, 3 + 3, small", "split": 0, "method": "Nystroem + ridge"}
+    )
+    assert row["loss"] == "energy score"
+    assert 0 < row["score"] < 1.2
+    assert row["fit_cpu"] > 0
+    assert row["train_rows"] == row["rows"] == 300
+    assert row["version"].startswith("scikit-learn ")
+
+
+def test_pages_and_pictures_show_losses_as_plainly_as_wins():
+    methods = ("JointDistribution", "other", "jointdist's other")
+    versions = ("jointdist 1", "other 2", "jointdist 1")
+    rows = [
+        {
+            "data": data,
+            "split": split,
+            "method": method,
+            "kind": "law",
+            "version": version,
+            "rows": size,
+            "train_rows": 10 if method == "other" and size > 100 else size,
+            "score": score + 0.1 * split,
+            "fit_cpu": 1.0,
+        }
+        for data, size, points in (("won", 100, (1, 2, 3)), ("lost", 200, (4, 2, 1)))
+        for split in range(2)
+        for method, version, score in zip(methods, versions, points, strict=True)
+    ]
+    table = pd.DataFrame(rows)
+    page = report.markdown(table)
+    assert "| JointDistribution | **1.05** | 4.05 |" in page
+    assert "| other | 2.05 | 2.05 † |" in page
+    assert "won 0.51 (other), lost 1.98 (other). It is ahead on 1 of 2 sets." in page
+    assert "fewer rows: other 10." in page
+    table.loc[0, "score"] = np.nan  # failed on one split
+    assert "| JointDistribution | – | 4.05 |" in report.markdown(table)
+    (figure,) = report.draw(pd.DataFrame(rows)).values()
+    places = [
+        ax.get_offsets() for ax in figure.axes[0].collections if len(ax.get_offsets())
+    ]
+    assert any(np.allclose(xy, [[1, 0], [4.05 / 1.05, 1]]) for xy in places)
