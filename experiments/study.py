@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING, TypeAlias
 from rich.console import Console
 from threadpoolctl import threadpool_limits
 
+from experiments.device import device_name
 from experiments.store import Row, Settings, Store
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-__all__ = ["Preset", "Study", "machine", "run"]
+__all__ = ["Preset", "Study", "machine", "run", "settings_of"]
 
 Preset: TypeAlias = Mapping[str, object]
 
@@ -69,6 +70,30 @@ class Study:
     compute: Callable[[Settings], list[Row]]
     draw: "Callable[[pd.DataFrame], dict[str, Figure]]"
     cost: Callable[[Settings], float] = field(default=_one)
+
+
+def settings_of(
+    study: Study,
+    preset: str,
+    runs: int | None = None,
+    sizes: Sequence[int] | None = None,
+) -> list[Settings]:
+    """Return the settings of a preset, or of another number of runs or other sizes.
+
+    Parameters
+    ----------
+    study : Study
+        The study.
+    preset : {"tiny", "quick", "full"}
+        The preset.
+    runs : int, optional
+        The number of runs.
+    sizes : sequence of int, optional
+        The numbers of rows.
+    """
+    asked = {"runs": runs, "sizes": sizes}
+    given = {name: value for name, value in asked.items() if value is not None}
+    return list(study.settings(**{**study.presets[preset], **given}))
 
 
 def run(study: Study, todo: Sequence[Settings], path: Path, *, jobs: int = 1) -> None:
@@ -161,7 +186,9 @@ def _today() -> str:
 
 @cache
 def machine() -> str:
-    """Return the processor in words."""
+    """Return the processor, or the device that stands in for it, in words."""
+    if device_name():
+        return device_name()
     cores = len(os.sched_getaffinity(0))
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []

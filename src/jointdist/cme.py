@@ -240,14 +240,17 @@ class ConditionalMeanEmbedding(KernelEstimator):
         most = self.grid_rows if "sample" in scopes else 0
         self.grid_rows_ = sample.choose(most, self._seed)
         rows = sample.x.take(self.grid_rows_) if most else None
-        found = embedding(
-            goal,
-            to_numpy(self.basis_y_.map.core) @ V_y,
-            mean,
-            normalization=self.normalization,
-            positivity=self.positivity,
-            features=None if rows is None else host_features(self.basis_x_, rows),
-        )
+        if scopes == {"none"}:
+            found = closed_form(goal)
+        else:
+            found = embedding(
+                goal,
+                to_numpy(self.basis_y_.map.core) @ V_y,
+                mean,
+                normalization=self.normalization,
+                positivity=self.positivity,
+                features=None if rows is None else host_features(self.basis_x_, rows),
+            )
         self._keep(found)
         weights = to_numpy(self.basis_y_.expansion) @ found.value
         pivots = self._reduction.y.map.landmarks

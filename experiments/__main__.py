@@ -1,0 +1,44 @@
+"""The command: ``python -m experiments NAME --preset quick``, or ``draw``."""
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from experiments.device import VARIABLE
+from experiments.pages import write_figures
+from experiments.studies import STUDIES
+from experiments.study import run, settings_of
+
+ROOT = Path(__file__).parents[1]
+FULL = ROOT / "docs" / "results"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run studies, or draw what they have found."""
+    parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
+    parser.add_argument("what", nargs="+", choices=[*STUDIES, "all", "draw"])
+    parser.add_argument("--preset", choices=("tiny", "quick", "full"), default="quick")
+    parser.add_argument("--runs", type=int, help="of each setting")
+    parser.add_argument("--sizes", type=int, nargs="+", help="numbers of rows")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--device", default="", help="of PyTorch, such as cuda")
+    help_ = "folder of tables and figures; docs/results for full, results/PRESET otherwise"
+    parser.add_argument("--results", type=Path, help=help_)
+    options = parser.parse_args(arguments)
+    os.environ[VARIABLE] = options.device
+    default = FULL if options.preset == "full" else ROOT / "results" / options.preset
+    folder = options.results or default
+    names = [name for name in options.what if name in STUDIES]
+    for name in names or STUDIES:
+        study = STUDIES[name]
+        table = folder / "tables" / f"{name}.csv"
+        if "draw" not in options.what:
+            todo = settings_of(study, options.preset, options.runs, options.sizes)
+            run(study, todo, table, jobs=options.jobs)
+        if options.preset != "full" or "draw" in options.what:
+            write_figures(study, table, folder / "figures")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""Small samples of averages of Cauchy numbers, d = 3 + 3: figure covarpossmall2.
+
+There are no moments to choose models by: the energy score does that.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from experiments.drawing import Panel, lines
+from experiments.moments import Data, Held, cme, compared, jdl, jpdl
+from experiments.store import Row, Settings
+from experiments.study import Study
+from jointdist import scores
+from jointdist.datasets import RunningAverages
+
+__all__ = ["STUDY"]
+
+D = 3
+SCALES = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
+SCALES_JDL = SCALES, (0.5, 0.2, 1.0)
+SCALES_CME = SCALES, (0.2, 0.1, 0.5, 1.0)
+NAMES = ("JDL", "JDL exact", "JPDL", "CME")
+HOW = {"tol": 1e-6, "pivoting": "greedy", "max_rank": 1000}
+
+
+def settings(runs: int, sizes: Sequence[int], tests: int = 5000) -> Iterator[Settings]:
+    """Yield the settings of all runs, small ones first."""
+    for n, seed in product(sizes, range(runs)):
+        yield {"n": n, "tests": tests, "seed": seed}
+
+
+def compute(one: Settings) -> list[Row]:
+    """Return how all models fare on one sample."""
+    n, seed = int(one["n"]), int(one["seed"])
+    rng = np.random.default_rng([seed, n])
+    pair, k = RunningAverages(D, "cauchy"), n * 4 // 5
+    X, Y = pair.draw(n, random_state=rng)
+    held = Held(X[k:], Y[k:]), Held(*pair.draw(int(one["tests"]), random_state=rng))
+    data = Data(X[:k], Y[:k], *held, scores.energy_score)
+    families = [jdl(SCALES_JDL, NAMES, **HOW), jpdl(NAMES), cme(SCALES_CME, NAMES, **HOW)]
+    also = {"negative_ratio_share": scores.negative_ratio_share}
+    return list(compared(families, data, also))
+
+
+def draw(table: pd.DataFrame) -> dict[str, Figure]:
+    """Return shares of what is not positive against the number of rows."""
+    panel = [Panel("unconstrained", table, NAMES)]
+    return {
+        "indefinite": lines(panel, "n", "indefinite_share", "share of indefinite matrices"),
+        "negative": lines(panel, "n", "negative_ratio_share", "share of negative ratios"),
+    }
+
+
+STUDY = Study(
+    "cauchy",
+    "Small samples of averages of Cauchy numbers, d = 3 + 3",
+    {
+        "tiny": {"runs": 1, "sizes": (50,), "tests": 100},
+        "quick": {"runs": 10, "sizes": (50, 100, 200)},
+        "full": {"runs": 100, "sizes": (50, 100, 200)},
+    },
+    settings,
+    compute,
+    draw,
+    cost=lambda one: 100 + float(one["n"]),
+)

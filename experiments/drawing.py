@@ -1,0 +1,86 @@
+"""Lines of means between quantiles: how all pictures of results look."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+__all__ = ["Panel", "lines"]
+
+COLOURS = {"JDL": "C0", "JPDL": "C2", "CME": "C1", "KLR": "C3", "constant": "0.5"}
+STYLES = ("-", "--", ":", "-.")
+_LEAST = 1e-17  # of what is drawn on a logarithmic axis
+_DODGE = 1.06  # between the bars of models
+
+
+class Panel(NamedTuple):
+    """A title, the rows of a table, and the models among them, in their order."""
+
+    title: str
+    rows: pd.DataFrame
+    names: Sequence[str]
+
+
+def lines(
+    panels: Sequence[Panel],
+    x: str,
+    y: str,
+    label: str,
+    *,
+    log: bool = False,
+    worst: bool = False,
+) -> Figure:
+    """Return panels with a line for each model: means, with bars from 5 % to 95 %.
+
+    Parameters
+    ----------
+    panels : sequence of Panel
+        What is drawn, side by side on the same scale.
+    x, y : str
+        The columns of both axes.
+    label : str
+        What the second is.
+    log : bool, default=False
+        Whether the second axis is logarithmic.
+    worst : bool, default=False
+        Whether the largest value over all runs is drawn instead.
+    """
+    figure = Figure(figsize=(4.5 * len(panels), 3.6), layout="constrained")
+    axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    for ax, panel in zip(axes, panels, strict=True):
+        for i, name in enumerate(panel.names):
+            runs = panel.rows[panel.rows["model"] == name].dropna(subset=[y])
+            if len(runs):
+                _line(ax, runs.groupby(x)[y], name, i, worst=worst, log=log)
+        ax.set(title=panel.title, xlabel=x, xscale="log")
+        if log:
+            ax.set_yscale("log")
+        ax.legend(fontsize="small", frameon=False)
+    axes[0].set_ylabel(label)
+    return figure
+
+
+def _line(
+    ax: Axes,
+    runs: "pd.api.typing.SeriesGroupBy",
+    name: str,
+    i: int,
+    *,
+    worst: bool,
+    log: bool,
+) -> None:
+    """Draw one model; its bars stand a little beside those of others."""
+    least = _LEAST if log else -np.inf
+    centre = (runs.max() if worst else runs.mean()).clip(lower=least)
+    x = centre.index.to_numpy(float) * _DODGE**i
+    colour = COLOURS.get(name.split(maxsplit=1)[0], f"C{i}")
+    style = STYLES[(len(name.split()) > 1) + (name.count(" ") > 1)]
+    if worst:
+        ax.plot(x, centre, style, color=colour, marker=".", label=name)
+        return
+    low, high = runs.quantile(0.05).clip(lower=least), runs.quantile(0.95)
+    bars = np.abs([centre - low, high - centre])
+    ax.errorbar(x, centre, bars, ls=style, color=colour, marker=".", capsize=2, label=name)

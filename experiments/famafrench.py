@@ -1,0 +1,297 @@
+"""Days of large losses, foretold by the day before: figures classloss, classpos, classspeed.
+
+Daily excess returns of the 25 portfolios of Fama and French, 1927 to 2022: given the returns
+of the first d on one day, the probability that their sum on the next is at most q, its 1 %
+quantile. The data are read from ``data/french`` in a folder ``shared`` beside the checkout,
+or in the one that JOINTDIST_SHARED names; elsewhere they are downloaded.
+"""
+
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from functools import cache, partial
+from itertools import product
+from pathlib import Path
+from time import process_time
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+from scipy.signal import lfilter
+from scipy.spatial.distance import pdist
+
+from experiments.drawing import Panel, lines
+from experiments.protocol import Best, Family, Variant, search
+from experiments.store import Row, Settings
+from experiments.study import Study
+from jointdist import (
+    ConditionalMeanEmbedding,
+    JointDistribution,
+    KernelLogisticRegression,
+)
+from jointdist.datasets import fetch_french_portfolios
+from jointdist.errors import SignedLawWarning, ToleranceWarning
+from jointdist.kernels import Gaussian
+
+__all__ = ["STUDY"]
+
+SHARED = Path(os.environ.get("JOINTDIST_SHARED") or Path(__file__).parents[2] / "shared")
+FILE = SHARED / "data" / "french" / "ff25_daily_raw_1926_2024.csv.gz"
+PORTFOLIOS = [f"ME{i}_BM{j}" for i in range(1, 6) for j in range(1, 6)]
+PERIOD = np.array(["1927-01-03", "2022-12-30"], dtype="datetime64[D]")
+DAYS = 1500  # that are simulated
+LEVEL, ETA, TESTS = 0.01, 1e-12, 5000
+HOW = {"max_rank": 256, "pivoting": "rp", "random_state": 0}  # rows are far from each other
+NEAR = 1000  # rows whose median distance is the unit of scales
+
+SCALES_X = (1.0, 2.0, 4.0, 8.0, 16.0)
+SCALES_JDL = SCALES_X, (4.0, 1.0, 8.0)
+SCALES_CME = SCALES_X, (0.5, 0.125, 2.0)
+RIDGES_JDL = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
+RIDGES_CME = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
+RIDGES_KLR = (1.0, 0.1, 1e-2, 1e-3)
+RIDGES_TIGHTENED = (1e-3, 1e-6)  # its solutions hardly depend on them
+RIDGES_GRID = (1e-3, 1e-4, 1e-5)
+GRID = {"positivity": "grid", "grid_rows": 2000}
+
+FREE = ("JDL", "JDL exact", "CME", "KLR", "constant")
+CONSTRAINED = (
+    "JDL tightened",
+    "JDL exact grid",
+    "CME average",
+    "KLR",
+    "KLR intercept",
+    "constant",
+)
+
+Matrix = NDArray[np.float64]
+
+
+class Days(NamedTuple):
+    """The returns of days, and the sums of the days after them."""
+
+    X: Matrix
+    y: Matrix
+
+
+class Sample(NamedTuple):
+    """Days to fit to, to choose models on, to test on; and the threshold."""
+
+    train: Days
+    validation: Days
+    test: Days
+    q: float
+
+    @property
+    def units(self) -> tuple[float, float]:
+        """The median distances of rows of X and of y."""
+        X, y = self.train
+        return tuple(float(np.median(pdist(rows[:NEAR]))) for rows in (X, y[:, None]))
+
+    def loss(self, model: Any) -> float:
+        """Return the loss of a model on the days it is chosen on; NaN without a law."""
+        X, y = self.validation
+        return logistic_loss(self.chances(model, X), y <= self.q)
+
+    def chances(self, model: Any, X: Matrix) -> Matrix:
+        """Return the probabilities that a model gives to sums up to the threshold."""
+        if isinstance(model, KernelLogisticRegression):
+            return model.predict_proba(X)[:, 1]
+        return model.given(X).prob(lambda y: y <= self.q)
+
+
+def logistic_loss(chances: Matrix, happened: NDArray[np.bool_]) -> float:
+    """Return the mean of Eq. `eq:logisticloss`."""
+    came_true = np.where(happened, chances, 1 - chances)
+    return float(-np.log(np.clip(came_true, ETA, 1.0)).mean())
+
+
+def settings(
+    runs: int, sizes: Sequence[int], widths: Sequence[int], data: str = "french"
+) -> Iterator[Settings]:
+    """Yield the settings of all runs, each of which has all sizes and widths."""
+    for seed, n, d in product(range(runs), sizes, widths):
+        yield {"data": data, "d": d, "n": n, "seed": seed}
+
+
+def compute(one: Settings) -> list[Row]:
+    """Return how all models fare on one sample."""
+    drawn = sample(str(one["data"]), int(one["d"]), int(one["n"]), int(one["seed"]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SignedLawWarning)  # of laws without mass
+        warnings.simplefilter("ignore", ToleranceWarning)  # the rank is limited
+        return list(_compared(drawn))
+
+
+def sample(data: str, d: int, n: int, seed: int) -> Sample:
+    """Return n days to fit to and to choose models on, and others to test on."""
+    Z = _simulated() if data == "simulated" else _portfolios()
+    days = Days(Z[:-1, :d], Z[1:, :d].sum(axis=1))
+    order = np.random.default_rng([seed, n, d]).permutation(len(days.y))
+    parts = np.split(order[: n + TESTS], [n * 4 // 5, n])
+    q = np.quantile(days.y[order[:n]], LEVEL, method="inverted_cdf")
+    return Sample(*(Days(days.X[part], days.y[part]) for part in parts), float(q))
+
+
+@cache
+def _portfolios() -> Matrix:
+    """Return the returns of all portfolios by day."""
+    table = fetch_french_portfolios(FILE if FILE.exists() else None)
+    first, last = PERIOD
+    return table.matrix(*PORTFOLIOS)[(table["date"] >= first) & (table["date"] <= last)]
+
+
+@cache
+def _simulated() -> Matrix:
+    """Return returns like them: heavy tails, a common factor, volatility that lasts."""
+    rng = np.random.default_rng(0)
+    volatility = np.exp(lfilter([1.0], [1.0, -0.95], 0.2 * rng.normal(size=(DAYS, 1)), 0))
+    shape = DAYS, len(PORTFOLIOS)
+    return volatility * (rng.standard_t(4, (DAYS, 1)) + 0.5 * rng.standard_t(4, shape))
+
+
+def _compared(drawn: Sample) -> Iterator[Row]:
+    """Yield what comes of each model: chosen on some days, tested on others."""
+    rate = float((drawn.train.y <= drawn.q).mean())
+    yield {"model": "constant", **_scored(np.full(len(drawn.test.y), rate), drawn)}
+    joint = _searched(_joint(drawn.units), drawn)
+    joint |= _searched(_positive(drawn.units, joint["JDL exact"]), drawn)
+    embedded = _searched(_embedded(drawn.units), drawn)
+    logistic = {
+        "KLR": _logistic(drawn, intercept=False),
+        "KLR intercept": _logistic(drawn, intercept=True),
+    }
+    for name, best in (joint | embedded | logistic).items():
+        yield {"model": name, **_tested(best, drawn)}
+
+
+def _searched(family: Family, drawn: Sample) -> dict[str, Best]:
+    return search(family, *drawn.train, drawn.loss)
+
+
+def _made(kind: Any, units: tuple[float, float], scale_x: float, scale_y: float) -> Any:
+    """Return an estimator whose scales are multiples of units."""
+    kernels = Gaussian(scale_x * units[0]), Gaussian(scale_y * units[1])
+    return kind(*kernels, regularization=1.0, **HOW)
+
+
+def _joint(units: tuple[float, float]) -> Family:
+    """Return joint distributions: free marginals, exact ones, the paper's constraints."""
+    tightened = {"marginals": "total", "positivity": "tightened"}
+    variants = {
+        "JDL": Variant(RIDGES_JDL, {"marginals": "free"}),
+        "JDL exact": Variant(RIDGES_JDL, {"marginals": "exact"}),
+        "JDL tightened": Variant(RIDGES_TIGHTENED, tightened),
+    }
+    return Family(partial(_made, JointDistribution, units), variants, *SCALES_JDL)
+
+
+def _positive(units: tuple[float, float], signed: Best) -> Family:
+    """Return joint distributions that are positive on the grid, with the scales of a signed one."""
+    variants = {"JDL exact grid": Variant(RIDGES_GRID, GRID)}
+    make = partial(_made, JointDistribution, units)
+    return Family(make, variants, *((scale,) for scale in signed.scales))
+
+
+def _embedded(units: tuple[float, float]) -> Family:
+    """Return conditional mean embeddings, free or with both constraints on average."""
+    average = {"normalization": "average", "positivity": "average"}
+    variants = {
+        "CME": Variant(RIDGES_CME),
+        "CME average": Variant(RIDGES_CME, average),
+    }
+    return Family(partial(_made, ConditionalMeanEmbedding, units), variants, *SCALES_CME)
+
+
+def _logistic(drawn: Sample, *, intercept: bool) -> Best:
+    """Return the best logistic regression, fitted once more to have its time."""
+    (X, y), unit = drawn.train, drawn.units[0]
+    happened = y <= drawn.q
+    found = []
+    for scale in SCALES_X:
+        model = KernelLogisticRegression(
+            Gaussian(scale * unit), fit_intercept=intercept, **HOW
+        )
+        path = model.path(X, happened, RIDGES_KLR)
+        found += [(drawn.loss(one), scale, one) for one in path]
+    loss, scale, best = min(found, key=lambda tried: tried[0])
+    start = process_time()
+    best.fit(X, happened)
+    fit = process_time() - start
+    return Best(best, loss, (scale, np.nan), best.regularization_, fit, 0.0)
+
+
+def _tested(best: Best, drawn: Sample) -> Row:
+    """Return how a model fares on the test days, and what it is."""
+    start = process_time()
+    chances = drawn.chances(best.model, drawn.test.X)
+    test = process_time() - start
+    rows, row = len(drawn.train.y), _scored(chances, drawn)
+    for side, scale, unit in zip("xy", best.scales, drawn.units, strict=True):
+        if basis := getattr(best.model, f"basis_{side}_", None):
+            row |= {f"scale_{side}": scale, f"unit_{side}": unit}
+            row |= {f"rank_{side}": basis.rank, f"error_{side}": basis.error / rows}
+    return row | {
+        "ridge": best.ridge,
+        "validation_loss": best.loss,
+        "fit_seconds": best.fit_seconds,
+        "solve_seconds": best.solve_seconds,
+        "test_seconds": test,
+    }
+
+
+def _scored(chances: Matrix, drawn: Sample) -> Row:
+    """Return losses and shares of probabilities that are none; one of no law counts as 0."""
+    happened, known = drawn.test.y <= drawn.q, np.nan_to_num(chances)
+    return {
+        "loss": logistic_loss(known, happened),
+        "brier": float(((known - happened) ** 2).mean()),
+        "negative_share": float((known < -ETA).mean()),
+        "above_share": float((known > 1 + ETA).mean()),
+        "undefined_share": float(np.isnan(chances).mean()),
+        "positives": int(happened.sum()),
+    }
+
+
+def draw(table: pd.DataFrame) -> dict[str, Figure]:
+    """Return losses, shares of negative probabilities and times by the number of days."""
+    table = table.assign(
+        seconds=table["fit_seconds"] + table["solve_seconds"] + table["test_seconds"],
+        percent=100 * table["negative_share"],
+    )
+    groups = {"unconstrained": FREE, "constrained": CONSTRAINED}
+    figures = {}
+    for title, names in groups.items():
+        panels = [Panel(f"d = {d}, {title}", part, names) for d, part in table.groupby("d")]
+        laws = [panel._replace(names=_signed(names)) for panel in panels]
+        figures[f"loss-{title}"] = lines(panels, "n", "loss", "logistic loss")
+        label = "negative probabilities, %"
+        figures[f"negative-{title}"] = lines(laws, "n", "percent", label)
+    figures["seconds"] = lines(panels[-2:], "n", "seconds", "processor seconds", log=True)
+    return figures
+
+
+def _signed(names: Sequence[str]) -> list[str]:
+    """Return the models whose probabilities may be negative."""
+    return [name for name in names if name.startswith(("JDL", "CME"))]
+
+
+STUDY = Study(
+    "famafrench",
+    "Days of large losses of the portfolios of Fama and French",
+    {
+        "tiny": {"runs": 1, "sizes": (500,), "widths": (1, 5), "data": "simulated"},
+        "quick": {"runs": 2, "sizes": (1000, 5000), "widths": (1, 25)},
+        "full": {
+            "runs": 100,
+            "sizes": (1000, 5000, 10_000, 20_000),
+            "widths": (1, 5, 10, 25),
+        },
+    },
+    settings,
+    compute,
+    draw,
+    cost=lambda one: (500 + float(one["n"])) * min(float(one["d"]), 5.0),
+)

@@ -1,0 +1,84 @@
+"""Normal data, d = 1 + 1: figures tolerance and cmenormerror of the paper.
+
+The loss of JDL and CME, and how far the laws of CME are from normalised, for three
+tolerances of the low-rank factors.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from experiments.drawing import Panel, lines
+from experiments.moments import Data, cme, compared, jdl
+from experiments.store import Row, Settings
+from experiments.study import Study
+from jointdist.datasets import NormalPair
+
+__all__ = ["STUDY"]
+
+D = 1
+TOLERANCES = (1e-3, 1e-2, 1e-1)
+SCALES = (0.5, 1.0, 2.0, 4.0, 8.0)
+SCALES_JDL = SCALES, (1.0, 2.0)
+SCALES_CME = SCALES, (0.5, 0.25, 1.0)
+GREEDY = 10**5  # rows up to which pivots are those of the paper's algorithm
+RANK = 2000  # the most; with a limit, tolerances hold for few rows too
+NAMES = ("JDL", "CME")
+
+
+def settings(runs: int, sizes: Sequence[int], tests: int = 5000) -> Iterator[Settings]:
+    """Yield the settings of all runs, small ones first."""
+    for n, seed, tol in product(sizes, range(runs), TOLERANCES):
+        yield {"n": n, "tol": tol, "tests": tests, "seed": seed}
+
+
+def compute(one: Settings) -> list[Row]:
+    """Return how both models fare on one sample."""
+    n, seed = int(one["n"]), int(one["seed"])
+    pair = NormalPair.random(D, random_state=seed)
+    data = Data.drawn(pair, n, int(one["tests"]), np.random.default_rng([seed, n]))
+    pivoting = "greedy" if n <= GREEDY else "auto"
+    how = {"tol": float(one["tol"]), "pivoting": pivoting, "max_rank": RANK}
+    families = [jdl(SCALES_JDL, NAMES, **how), cme(SCALES_CME, NAMES, **how)]
+    return list(compared(families, data))
+
+
+def draw(table: pd.DataFrame) -> dict[str, Figure]:
+    """Return losses, and the normalisation error of CME, against the number of rows."""
+    labels = {tol: f"tolerance {tol:g}" for tol in TOLERANCES}
+
+    def panels(*models: str) -> list[Panel]:
+        parts = {name: table[table["model"] == name] for name in models}
+        return [
+            Panel(name, rows.assign(model=rows["tol"].map(labels)), list(labels.values()))
+            for name, rows in parts.items()
+        ]
+
+    error = lines(
+        panels("CME"),
+        "n",
+        "normalization_error",
+        "worst normalisation error",
+        log=True,
+        worst=True,
+    )
+    loss = lines(panels(*NAMES), "n", "loss", "second-moment loss", log=True)
+    return {"loss": loss, "normalization": error}
+
+
+STUDY = Study(
+    "tolerance",
+    "Low-rank tolerance and sample size, normal data, d = 1 + 1",
+    {
+        "tiny": {"runs": 1, "sizes": (200,), "tests": 100},
+        "quick": {"runs": 5, "sizes": (10**3, 10**4)},
+        "full": {"runs": 100, "sizes": tuple(10**k for k in range(3, 8))},
+    },
+    settings,
+    compute,
+    draw,
+    cost=lambda one: 1e3 + float(one["n"]),
+)
