@@ -260,9 +260,12 @@ def _scored(chances: Matrix, drawn: Sample) -> Row:
 
 def draw(table: pd.DataFrame) -> dict[str, Figure]:
     """Return losses, shares of negative probabilities and times by the number of days."""
+    runs = ["data", "d", "n", "seed"]
+    constant = table[table["model"] == "constant"].set_index(runs)["loss"]
     table = table.assign(
         seconds=table["fit_seconds"] + table["solve_seconds"] + table["test_seconds"],
         percent=100 * table["negative_share"],
+        relative=table["loss"] / table[runs].join(constant, on=runs)["loss"],
     )
     groups = {"unconstrained": FREE, "constrained": CONSTRAINED}
     figures = {}
@@ -270,6 +273,8 @@ def draw(table: pd.DataFrame) -> dict[str, Figure]:
         panels = [Panel(f"d = {d}, {title}", part, names) for d, part in table.groupby("d")]
         laws = [panel._replace(names=_signed(names)) for panel in panels]
         figures[f"loss-{title}"] = lines(panels, "n", "loss", "logistic loss")
+        label = "loss over that of the constant"
+        figures[f"relative-{title}"] = lines(panels, "n", "relative", label, log=True)
         label = "negative probabilities, %"
         figures[f"negative-{title}"] = lines(laws, "n", "percent", label)
     figures["seconds"] = lines(panels[-2:], "n", "seconds", "processor seconds", log=True)

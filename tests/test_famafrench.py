@@ -156,7 +156,9 @@ def test_what_was_chosen_is_told():
 def test_figures_have_a_panel_for_each_width_and_a_line_for_each_model():
     figures = STUDY.draw(tiny())
     kinds = ("unconstrained", "constrained")
-    names = {f"{what}-{kind}" for what in ("loss", "negative") for kind in kinds}
+    names = {
+        f"{what}-{kind}" for what in ("loss", "relative", "negative") for kind in kinds
+    }
     assert set(figures) == {*names, "seconds"}
     for kind, models in zip(kinds, (FREE, CONSTRAINED), strict=True):
         panels = figures[f"loss-{kind}"].axes
@@ -166,6 +168,15 @@ def test_figures_have_a_panel_for_each_width_and_a_line_for_each_model():
         for panel in panels:
             drawn_ = [text.get_text() for text in panel.get_legend().get_texts()]
             assert drawn_ == list(models)
+
+
+def test_relative_losses_are_those_over_the_constant_of_the_same_sample():
+    by = tiny().set_index(["d", "model"])["loss"]
+    panels = STUDY.draw(tiny())["relative-constrained"].axes
+    for d, panel in zip((1, 5), panels, strict=True):
+        shown = {bars.get_label(): bars.lines[0].get_ydata() for bars in panel.containers}
+        for name in CONSTRAINED:
+            assert_allclose(shown[name], by[d, name] / by[d, "constant"])
 
 
 def test_returns_are_read_from_the_folder_and_cut_to_the_period(tmp_path, monkeypatch):
