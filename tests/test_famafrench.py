@@ -176,7 +176,7 @@ def test_relative_losses_are_those_over_the_constant_of_the_same_sample():
     for d, panel in zip((1, 5), panels, strict=True):
         shown = {bars.get_label(): bars.lines[0].get_ydata() for bars in panel.containers}
         for name in CONSTRAINED:
-            assert_allclose(shown[name], by[d, name] / by[d, "constant"])
+            assert_allclose(float(shown[name][0]), by[d, name] / by[d, "constant"])
 
 
 def test_returns_are_read_from_the_folder_and_cut_to_the_period(tmp_path, monkeypatch):
