@@ -1,12 +1,13 @@
-"""The command: ``python -m experiments NAME --preset quick``, or ``draw``."""
+"""The command: ``python -m experiments NAME --preset quick``, or ``pages``."""
 
 import argparse
 import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.peers.study import STUDY as PEERS
 from experiments.device import VARIABLE
-from experiments.pages import write_figures
+from experiments.pages import write_figures, write_pages
 from experiments.studies import STUDIES
 from experiments.study import run, settings_of
 
@@ -17,7 +18,7 @@ FULL = ROOT / "docs" / "results"
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run studies, or draw what they have found."""
     parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
-    parser.add_argument("what", nargs="+", choices=[*STUDIES, "all", "draw"])
+    parser.add_argument("what", nargs="+", choices=[*STUDIES, "all", "pages"])
     parser.add_argument("--preset", choices=("tiny", "quick", "full"), default="quick")
     parser.add_argument("--runs", type=int, help="of each setting")
     parser.add_argument("--sizes", type=int, nargs="+", help="numbers of rows")
@@ -29,15 +30,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     os.environ[VARIABLE] = options.device
     default = FULL if options.preset == "full" else ROOT / "results" / options.preset
     folder = options.results or default
-    names = [name for name in options.what if name in STUDIES]
-    for name in names or STUDIES:
-        study = STUDIES[name]
-        table = folder / "tables" / f"{name}.csv"
-        if "draw" not in options.what:
-            todo = settings_of(study, options.preset, options.runs, options.sizes)
-            run(study, todo, table, jobs=options.jobs)
-        if options.preset != "full" or "draw" in options.what:
-            write_figures(study, table, folder / "figures")
+    if "pages" in options.what:
+        write_pages([*STUDIES.values(), PEERS], options.results or FULL)
+        return
+    for name in STUDIES if "all" in options.what else options.what:
+        study, table = STUDIES[name], folder / "tables" / f"{name}.csv"
+        todo = settings_of(study, options.preset, options.runs, options.sizes)
+        run(study, todo, table, jobs=options.jobs)
+        write_figures(study, table, folder / "figures")
 
 
 if __name__ == "__main__":

@@ -299,5 +299,5 @@ STUDY = Study(
     settings,
     compute,
     draw,
-    cost=lambda one: (500 + float(one["n"])) * min(float(one["d"]), 5.0),
+    cost=lambda one: (3000 + float(one["n"])) * min(float(one["d"]), 5.0),
 )

@@ -1,12 +1,28 @@
-"""Figures and the page of results, made from tables alone."""
+"""Figures and pages of results, made from tables alone."""
 
+from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 
+import pandas as pd
+
+from experiments.markdown import grid
 from experiments.store import read_table
 from experiments.study import Study, settings_of
 
-__all__ = ["write_figures"]
+__all__ = ["checksum", "pages", "write_figures", "write_pages"]
+
+INTRODUCTION = """\
+# Results
+
+The numerical experiments of the paper, section 5, and a comparison with other packages. Every
+number here comes from a table in `tables/`, one row for each model and run, and every picture
+from the same; `python -m experiments pages` makes pages and pictures from the tables, and
+`make experiments` the tables. A study that is stopped goes on where it was.
+
+The figures of the paper are not public in numbers, so what is compared are its claims in words:
+the column *here* says what these tables say of them.
+"""
 
 
 def write_figures(study: Study, path: Path, folder: Path) -> list[Path]:
@@ -22,15 +38,85 @@ def write_figures(study: Study, path: Path, folder: Path) -> list[Path]:
         Where figures go.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    table = read_table(path, tuple(settings_of(study, "tiny")[0]))
     written = []
-    for name, figure in study.draw(table).items():
+    for name, figure in study.draw(_table(study, path)).items():
         file = folder / f"{study.name}-{name}.png"
         figure.savefig(file, dpi=100, metadata={"Source": checksum(path)})
         written.append(file)
     return written
 
 
+def write_pages(studies: Iterable[Study], folder: Path) -> None:
+    """Write the pages of all studies that have a table, and draw their figures.
+
+    Parameters
+    ----------
+    studies : iterable of Study
+        The studies.
+    folder : Path
+        Where tables are, and pages go.
+    """
+    known = [study for study in studies if _path(study, folder).exists()]
+    for study in known:
+        write_figures(study, _path(study, folder), folder / "figures")
+    for name, text in pages(known, folder).items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def pages(studies: Iterable[Study], folder: Path) -> dict[str, str]:
+    """Return the pages by the names of their files.
+
+    Parameters
+    ----------
+    studies : iterable of Study
+        Studies with a table.
+    folder : Path
+        Where tables and figures are.
+    """
+    found, index, claims = {}, [], []
+    for study in studies:
+        table = _table(study, _path(study, folder))
+        found[f"{study.name}.md"] = _page(study, table, folder)
+        index.append([f"[{study.name}]({study.name}.md)", study.title, _made(table)])
+        claims += [[study.name, *claim] for claim in study.claims(table)]
+    heads = ["study", "claim of the paper", "here", "numbers"]
+    parts = [INTRODUCTION, grid(["study", "about", "made"], index)]
+    if claims:
+        parts += ["## Claims of the paper", grid(heads, claims)]
+    return {"README.md": _joined(parts), **found}
+
+
 def checksum(path: Path) -> str:
     """Return what tells the content of a file from others."""
     return sha256(path.read_bytes()).hexdigest()
+
+
+def _page(study: Study, table: pd.DataFrame, folder: Path) -> str:
+    """Return the page of a study: words and tables, then its pictures."""
+    files = sorted((folder / "figures").glob(f"{study.name}-*.png"))
+    pictures = [f"![{file.stem}](figures/{file.name})" for file in files]
+    return _joined([f"# {study.title}", study.report(table), *pictures, _made(table)])
+
+
+def _joined(parts: list[str]) -> str:
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _path(study: Study, folder: Path) -> Path:
+    return folder / "tables" / f"{study.name}.csv"
+
+
+def _table(study: Study, path: Path) -> pd.DataFrame:
+    return read_table(path, tuple(settings_of(study, "tiny")[0]))
+
+
+def _made(table: pd.DataFrame) -> str:
+    """Return when and where a table was made."""
+    days = sorted(table["date"].unique())
+    when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    machines = sorted(table["machine"].unique())
+    if len(machines) == 1 or "n" not in table:
+        return f"{when}, {', '.join(machines)}"
+    sizes = table.groupby("machine")["n"].agg(["min", "max"]).sort_values("min")
+    where = (f"{name} (n = {a:,} to {b:,})" for name, a, b in sizes.itertuples())
+    return f"{when}, {', '.join(where)}"

@@ -1,9 +1,9 @@
 """All studies by name."""
 
-from experiments import cauchy, gaussian, tolerance, uniform
+from experiments import cauchy, famafrench, gaussian, speed, tolerance, uniform
 
 __all__ = ["STUDIES"]
 
-STUDIES = {
-    module.STUDY.name: module.STUDY for module in (gaussian, tolerance, uniform, cauchy)
-}
+_MODULES = gaussian, tolerance, uniform, cauchy, speed, famafrench
+
+STUDIES = {module.STUDY.name: module.STUDY for module in _MODULES}

@@ -26,12 +26,24 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from experiments.claims import Claim
+
 __all__ = ["Preset", "Study", "machine", "run", "settings_of"]
 
 Preset: TypeAlias = Mapping[str, object]
 
 _SILENCE = 20.0  # seconds between lines of progress
 _console = Console(stderr=True)
+
+
+def _no_words(table: object) -> str:
+    del table
+    return ""
+
+
+def _no_claims(table: object) -> "list[Claim]":
+    del table
+    return []
 
 
 def _one(settings: Settings) -> float:
@@ -59,6 +71,10 @@ class Study:
         from the seed among the settings.
     draw : callable
         From the table to figures by name.
+    report : callable
+        From the table to a page in Markdown.
+    claims : callable
+        From the table to claims of the paper, and whether they hold.
     cost : callable
         From settings to about how long they take, in any unit.
     """
@@ -69,6 +85,8 @@ class Study:
     settings: Callable[..., Iterable[Settings]]
     compute: Callable[[Settings], list[Row]]
     draw: "Callable[[pd.DataFrame], dict[str, Figure]]"
+    report: "Callable[[pd.DataFrame], str]" = field(default=_no_words)
+    claims: "Callable[[pd.DataFrame], list[Claim]]" = field(default=_no_claims)
     cost: Callable[[Settings], float] = field(default=_one)
 
 

@@ -79,10 +79,10 @@ class Coding:
         if self.names is not None and (found := _names(data)) is not None:
             rule = f"of columns {list(self.names)}"
             require(found == self.names, where, name, rule, list(found))
-        single = isinstance(data, str | int | float | np.generic)
-        rule = "a vector or a table of rows" if vector else "a table of rows"
-        got = Words(f"{data!r}; put a single one in brackets")
-        require(not single, where, name, rule, got)
+        if isinstance(data, str | int | float | np.generic):
+            rule = "a vector or a table of rows" if vector else "a table of rows"
+            got = Words(f"{data!r}; put a single one in brackets")
+            require(False, where, name, rule, got)
         columns = None if self.numeric else _columns(data, vector=vector)
         if columns is None:
             rows = as_rows(data, where=where, name=name, vector=vector)

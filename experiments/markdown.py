@@ -1,0 +1,106 @@
+"""Tables of results in Markdown."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+__all__ = ["by_model", "by_size", "grid", "number", "series"]
+
+
+def number(value: float) -> str:
+    """Return a number with three digits; a dash if there is none."""
+    if np.isnan(value):
+        return "–"
+    if value == 0:
+        return "0"
+    if not 1e-3 <= abs(value) < 1e5:
+        digits, power = f"{value:.1e}".split("e")
+        return f"{digits}·10{_raised(int(power))}"
+    return f"{value:.3g}"
+
+
+def _raised(power: int) -> str:
+    return str(power).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def grid(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """Return a table of words.
+
+    Parameters
+    ----------
+    heads : sequence of str
+        The names of the columns.
+    lines : sequence of sequences of str
+        The rows.
+    """
+    every = [heads, ["---"] * len(heads), *lines]
+    return "\n".join(f"| {' | '.join(line)} |" for line in every)
+
+
+def by_model(table: pd.DataFrame, column: str, how: str = "mean") -> pd.DataFrame:
+    """Return a column by the number of rows, one column for each model.
+
+    Parameters
+    ----------
+    table : DataFrame
+        The results.
+    column : str
+        What is asked.
+    how : str, default="mean"
+        What is made of the runs.
+    """
+    return table.pivot_table(index="n", columns="model", values=column, aggfunc=how)
+
+
+def series(values: pd.Series) -> str:
+    """Return values by the number of rows, in words."""
+    return ", ".join(f"{number(v)} (n = {n:,})" for n, v in values.dropna().items())
+
+
+def by_size(
+    table: pd.DataFrame,
+    column: str,
+    names: Sequence[str],
+    *,
+    by: Sequence[str] = ("n", "tol"),
+    worst: bool = False,
+) -> str:
+    """Return a table of models by the number of rows: means, and quantiles in brackets.
+
+    Parameters
+    ----------
+    table : DataFrame
+        The results.
+    column : str
+        What is told.
+    names : sequence of str
+        The models.
+    by : sequence of str, default=("n", "tol")
+        The settings that tell lines apart, those of them that the table has.
+    worst : bool, default=False
+        Whether the largest value of all runs is told instead.
+    """
+    keys = [key for key in by if key in table]
+    heads = [*({"tol": "tolerance"}.get(key, key) for key in keys), "runs", *names]
+    lines = []
+    for key, rows in table.groupby(keys):
+        words = [f"{value:,g}" if value >= 1 else number(value) for value in np.ravel(key)]
+        cells = [
+            _cell(rows.loc[rows["model"] == name, column], worst=worst) for name in names
+        ]
+        lines.append([*words, f"{rows['seed'].nunique()}", *cells])
+    return grid(heads, lines)
+
+
+def _cell(values: pd.Series, *, worst: bool) -> str:
+    known = values.dropna()
+    if known.empty:
+        return "–"
+    if worst:
+        return number(known.max())
+    told = number(known.mean())
+    if known.min() == known.max():
+        return told
+    low, high = known.quantile([0.05, 0.95])
+    return f"{told} ({number(low)}, {number(high)})"

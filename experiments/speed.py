@@ -1,0 +1,119 @@
+"""Normal data, d = 3 + 3: figure covarspeed of the paper, with scales and ridges given.
+
+Processor time to fit a model, and to compute 5,000 conditional second-moment matrices.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from time import process_time
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from experiments.claims import Claim, verdict
+from experiments.drawing import Panel, lines
+from experiments.gaussian import CONSTRAINED, FREE, PAPER, TOL, D, how
+from experiments.markdown import by_model, by_size
+from experiments.moments import cme, jdl, jpdl
+from experiments.protocol import Family
+from experiments.store import Row, Settings
+from experiments.study import Study
+from jointdist.datasets import NormalPair
+
+__all__ = ["STUDY"]
+
+SCALES_JDL = (2.0,), (2.0,)
+SCALES_CME = (2.0,), (1.0,)
+RIDGE = {"JDL": 1e-6, "JPDL": 0.01, "CME": 1e-4}
+NAMES = FREE + CONSTRAINED
+
+
+def settings(runs: int, sizes: Sequence[int], tests: int = 5000) -> Iterator[Settings]:
+    """Yield the settings of all runs, small ones first."""
+    for n, seed in product(sizes, range(runs)):
+        yield {"n": n, "tol": PAPER.get(n, TOL), "tests": tests, "seed": seed}
+
+
+def compute(one: Settings) -> list[Row]:
+    """Return the times of all models on one sample."""
+    n, tol, seed = int(one["n"]), float(one["tol"]), int(one["seed"])
+    rng = np.random.default_rng([seed, n])
+    pair = NormalPair.random(D, random_state=seed)
+    X, Y = pair.draw(n, random_state=rng)
+    X_test, _ = pair.draw(int(one["tests"]), random_state=rng)
+    kernels = jdl(SCALES_JDL, NAMES, **how(n, tol)), cme(SCALES_CME, NAMES, **how(n, tol))
+    families = [*kernels, jpdl(NAMES)]
+    return [row for family in families for row in _timed(family, X, Y, X_test)]
+
+
+def _timed(family: Family, X: object, Y: object, X_test: object) -> Iterator[Row]:
+    scales = family.scales_x[0], family.scales_y[0]
+    for name, variant in family.variants.items():
+        ridge = RIDGE[name.partition(" ")[0]]
+        model = family.make(*scales).set_params(regularization=ridge, **variant.params)
+        start = process_time()
+        model.fit(X, Y)
+        middle = process_time()
+        model.given(X_test).second_moment()
+        end = process_time()
+        ranks = {"rank_x": model.basis_x_.rank, "rank_y": model.basis_y_.rank}
+        times = {"fit_seconds": middle - start, "test_seconds": end - middle}
+        yield {"model": name, **times, **ranks}
+
+
+def _total(table: pd.DataFrame) -> pd.DataFrame:
+    return table.assign(seconds=table["fit_seconds"] + table["test_seconds"])
+
+
+def draw(table: pd.DataFrame) -> dict[str, Figure]:
+    """Return times against the number of rows."""
+    groups = {"unconstrained": FREE, "constrained": CONSTRAINED}
+    panels = [Panel(title, _total(table), names) for title, names in groups.items()]
+    return {"seconds": lines(panels, "n", "seconds", "processor seconds", log=True)}
+
+
+def report(table: pd.DataFrame) -> str:
+    """Return the times in a table."""
+    return (
+        "Processor seconds to fit and to compute the matrices, scales and ridge given, on "
+        "one thread:\n\n" + by_size(_total(table), "seconds", NAMES)
+    )
+
+
+def claims(table: pd.DataFrame) -> list[Claim]:
+    """Return what the paper says of speed."""
+    means = by_model(_total(table), "seconds")
+    jdl_cme, jpdl_jdl = means["JDL"] / means["CME"], means["JDL"] / means["JPDL"]
+    large = means.index >= 10**4
+    return [
+        Claim(
+            "JDL and CME cannot be told apart by speed, without constraints.",
+            verdict((jdl_cme > 1 / 3) & (jdl_cme < 3)),
+            f"JDL takes {jdl_cme.min():.2g} to {jdl_cme.max():.2g} × the time of CME.",
+        ),
+        Claim(
+            "JPDL is orders of magnitude faster, without constraints.",
+            verdict(jpdl_jdl[large] > 10),
+            f"From 10⁴ rows on it is {jpdl_jdl[large].min():.2g} to "
+            f"{jpdl_jdl[large].max():.2g} × faster than JDL, whose low rank costs little "
+            "more.",
+        ),
+    ]
+
+
+STUDY = Study(
+    "speed",
+    "Time to fit and to ask, normal data, d = 3 + 3",
+    {
+        "tiny": {"runs": 1, "sizes": (200,), "tests": 100},
+        "quick": {"runs": 2, "sizes": (10**3, 10**4)},
+        "full": {"runs": 5, "sizes": tuple(10**k for k in range(3, 8))},
+    },
+    settings,
+    compute,
+    draw,
+    report,
+    claims,
+    cost=lambda one: 1e4 + float(one["n"]),
+)
