@@ -5,7 +5,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint unit bench clean
+EXPERIMENTS := gaussian tolerance uniform cauchy speed famafrench
+PRESET ?= quick
+JOBS ?= 1
+
+.PHONY: demo test lint unit bench peers experiments experiments-quick $(EXPERIMENTS) pages clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
@@ -32,11 +36,29 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/embedding.py
 	$(BIN)/python benchmarks/logistic.py
 	$(BIN)/python benchmarks/models.py
-	$(BIN)/python benchmarks/comparison.py
 	$(BIN)/python benchmarks/selection.py
 
+# The paper's experiments at its sizes, for hours; what is there is not computed again.
+experiments: $(VENV)/.dev
+	$(BIN)/python -m experiments all --preset full --jobs $(JOBS)
+
+experiments-quick: $(VENV)/.dev
+	$(BIN)/python -m experiments all --preset quick --jobs $(JOBS)
+
+# One of them, as in `make gaussian PRESET=full JOBS=4`.
+$(EXPERIMENTS): $(VENV)/.dev
+	$(BIN)/python -m experiments $@ --preset $(PRESET) --jobs $(JOBS)
+
+# The comparison with other packages.
+peers: $(VENV)/.peers
+	$(BIN)/python -m benchmarks.peers --preset $(PRESET)
+
+# Pages and pictures of docs/results, from its tables.
+pages: $(VENV)/.dev
+	$(BIN)/python -m experiments pages
+
 clean:
-	rm -rf $(VENV) demo.png build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) results demo.png build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A new pip, because dependency groups need it; then what the job needs, at tested versions.
@@ -55,4 +77,8 @@ $(VENV)/.dev: $(VENV)/.installed
 
 $(VENV)/.bench: $(VENV)/.installed
 	$(PIP) install --constraint constraints.txt --group bench
+	touch $@
+
+$(VENV)/.peers: $(VENV)/.dev
+	$(PIP) install --constraint constraints.txt --group peers
 	touch $@

@@ -99,6 +99,7 @@ def claims(table: pd.DataFrame) -> list[Claim]:
 STUDY = Study(
     "cauchy",
     "Small samples of averages of Cauchy numbers, d = 3 + 3",
+    ("n", "tests", "seed"),
     {
         "tiny": {"runs": 1, "sizes": (50,), "tests": 100},
         "quick": {"runs": 10, "sizes": (50, 100, 200)},

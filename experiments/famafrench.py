@@ -369,6 +369,7 @@ def _range(values: pd.Series) -> str:
 STUDY = Study(
     "famafrench",
     "Days of large losses of the portfolios of Fama and French",
+    ("data", "d", "n", "seed"),
     {
         "tiny": {"runs": 1, "sizes": (500,), "widths": (1, 5), "data": "simulated"},
         "quick": {"runs": 2, "sizes": (1000, 5000), "widths": (1, 25)},

@@ -167,6 +167,7 @@ def claims(table: pd.DataFrame) -> list[Claim]:
 STUDY = Study(
     "gaussian",
     "Conditional second moments of normal data, d = 3 + 3",
+    ("n", "tol", "tests", "seed"),
     {
         "tiny": {"runs": 1, "sizes": (200,), "tests": 100},
         "quick": {"runs": 3, "sizes": (10**3, 10**4)},

@@ -8,7 +8,7 @@ import pandas as pd
 
 from experiments.markdown import grid
 from experiments.store import read_table
-from experiments.study import Study, settings_of
+from experiments.study import Study
 
 __all__ = ["checksum", "pages", "write_figures", "write_pages"]
 
@@ -107,7 +107,7 @@ def _path(study: Study, folder: Path) -> Path:
 
 
 def _table(study: Study, path: Path) -> pd.DataFrame:
-    return read_table(path, tuple(settings_of(study, "tiny")[0]))
+    return read_table(path, study.keys)
 
 
 def _made(table: pd.DataFrame) -> str:

@@ -105,6 +105,7 @@ def claims(table: pd.DataFrame) -> list[Claim]:
 STUDY = Study(
     "speed",
     "Time to fit and to ask, normal data, d = 3 + 3",
+    ("n", "tol", "tests", "seed"),
     {
         "tiny": {"runs": 1, "sizes": (200,), "tests": 100},
         "quick": {"runs": 2, "sizes": (10**3, 10**4)},

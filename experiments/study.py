@@ -61,6 +61,8 @@ class Study:
         What it and its table are called.
     title : str
         What it is about, in a line.
+    keys : tuple of str
+        The names of its settings, which tell runs apart.
     presets : mapping
         For each of ``"tiny"``, ``"quick"`` and ``"full"``, arguments of ``settings``: among
         them ``runs`` and ``sizes``.
@@ -81,6 +83,7 @@ class Study:
 
     name: str
     title: str
+    keys: tuple[str, ...]
     presets: Mapping[str, Preset]
     settings: Callable[..., Iterable[Settings]]
     compute: Callable[[Settings], list[Row]]
@@ -128,7 +131,7 @@ def run(study: Study, todo: Sequence[Settings], path: Path, *, jobs: int = 1) ->
     jobs : int, default=1
         The number of processes. Each of several has one thread; a single one has all.
     """
-    with Store(path, tuple(todo[0])) as store:
+    with Store(path, study.keys) as store:
         left = [settings for settings in todo if settings not in store]
         there = len(todo) - len(left)
         _console.print(f"{study.name}: {there} of {len(todo)} are there")

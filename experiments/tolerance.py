@@ -112,6 +112,7 @@ def claims(table: pd.DataFrame) -> list[Claim]:
 STUDY = Study(
     "tolerance",
     "Low-rank tolerance and sample size, normal data, d = 1 + 1",
+    ("n", "tol", "tests", "seed"),
     {
         "tiny": {"runs": 1, "sizes": (200,), "tests": 100},
         "quick": {"runs": 5, "sizes": (10**3, 10**4)},

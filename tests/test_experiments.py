@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +37,7 @@ def tiny(request, tmp_path_factory):
 def test_smallest_preset(tiny):
     study, _, path = tiny
     table, todo = pd.read_csv(path), settings_of(study, "tiny")
+    assert all(set(one) == set(study.keys) for one in todo)
     assert len(table) == len(todo) * table["model"].nunique()
     value = "loss" if "loss" in table else "fit_seconds"
     assert np.isfinite(table[value]).all()
@@ -58,7 +60,7 @@ def test_pages(tiny):
     found = pages([study], folder)
     assert set(found) == {"README.md", f"{study.name}.md"}
     assert study.title in found["README.md"]
-    for claim in study.claims(read_table(_path(folder, study), _names(study))):
+    for claim in study.claims(read_table(_path(folder, study), study.keys)):
         assert claim.text in found["README.md"]
     assert "nan" not in found[f"{study.name}.md"]
 
@@ -70,13 +72,8 @@ def test_nothing_is_computed_twice(tiny):
     def fail(settings):
         raise AssertionError(settings)
 
-    again = Study(study.name, study.title, study.presets, study.settings, fail, study.draw)
-    run(again, settings_of(study, "tiny"), path)
+    run(replace(study, compute=fail), settings_of(study, "tiny"), path)
     assert path.read_bytes() == before
-
-
-def _names(study):
-    return tuple(settings_of(study, "tiny")[0])
 
 
 def _path(folder, study):
@@ -200,7 +197,7 @@ def test_error_keeps_what_is_there(tmp_path):
             raise ZeroDivisionError(msg)
         return [{"loss": settings["seed"]}]
 
-    study = Study("x", "", {}, lambda: (), compute, lambda _: {})
+    study = Study("x", "", NAMES, {}, lambda: (), compute, lambda _: {})
     todo = [_settings(1, seed) for seed in range(4)]
     with pytest.raises(ZeroDivisionError):
         run(study, todo, tmp_path / "a.csv")

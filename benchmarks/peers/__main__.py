@@ -28,7 +28,7 @@ def main() -> None:
     table = folder / "tables" / f"{STUDY.name}.csv"
     run(STUDY, todo, table)
     write_figures(STUDY, table, folder / "figures")
-    print(markdown(read_table(table, tuple(todo[0]))))
+    print(markdown(read_table(table, STUDY.keys)))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from benchmarks.measure import peak_memory
 from benchmarks.peers import laws
 from benchmarks.peers.data import SETS, Task, load, present
 from benchmarks.peers.methods import METHODS
-from benchmarks.peers.report import draw
+from benchmarks.peers.report import draw, markdown
 from experiments.store import Row, Settings
 from experiments.study import Study
 
@@ -156,8 +156,10 @@ def _middle(scores: np.ndarray) -> Row:
 STUDY = Study(
     name="peers",
     title="jointdist beside what people would use instead",
+    keys=("data", "split", "method"),
     presets=PRESETS,
     settings=settings,
     compute=compute,
     draw=draw,
+    report=markdown,
 )
