@@ -85,12 +85,18 @@ def by_size(
     heads = [*({"tol": "tolerance"}.get(key, key) for key in keys), "runs", *names]
     lines = []
     for key, rows in table.groupby(keys):
-        words = [f"{value:,g}" if value >= 1 else number(value) for value in np.ravel(key)]
+        words = map(_word, key if isinstance(key, tuple) else (key,))
         cells = [
             _cell(rows.loc[rows["model"] == name, column], worst=worst) for name in names
         ]
         lines.append([*words, f"{rows['seed'].nunique()}", *cells])
     return grid(heads, lines)
+
+
+def _word(value: str | float) -> str:
+    if isinstance(value, str):
+        return value
+    return f"{value:,.0f}" if value >= 1 else number(value)
 
 
 def _cell(values: pd.Series, *, worst: bool) -> str:

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from experiments.claims import Claim, verdict
 from experiments.drawing import Panel, lines
-from experiments.gaussian import CONSTRAINED, FREE, PAPER, TOL, D, how
+from experiments.gaussian import CONSTRAINED, FREE, LARGE, PAPER, TOL, D, how
 from experiments.markdown import by_model, by_size
 from experiments.moments import cme, jdl, jpdl
 from experiments.protocol import Family
@@ -42,7 +42,8 @@ def compute(one: Settings) -> list[Row]:
     pair = NormalPair.random(D, random_state=seed)
     X, Y = pair.draw(n, random_state=rng)
     X_test, _ = pair.draw(int(one["tests"]), random_state=rng)
-    kernels = jdl(SCALES_JDL, NAMES, **how(n, tol)), cme(SCALES_CME, NAMES, **how(n, tol))
+    way = how(tol, "greedy" if n <= LARGE else "auto")
+    kernels = jdl(SCALES_JDL, NAMES, **way), cme(SCALES_CME, NAMES, **way)
     families = [*kernels, jpdl(NAMES)]
     return [row for family in families for row in _timed(family, X, Y, X_test)]
 

@@ -73,6 +73,59 @@ def test_greedy_is_algorithm_1_to_the_letter(kernel, tol, rng):
     assert_allclose(low.biorthogonal, B, atol=1e-8 * np.abs(B).max())
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("kernel", "tol"),
+    [
+        (k.Gaussian(0.8), 1e-1),
+        (k.Gaussian(0.8), 1e-3),
+        (k.Matern(nu=0.5), 1e-1),
+        (k.Polynomial(3), 1e-6),
+        (k.Gaussian([0.5, 2.0]) + k.Polynomial(1), 1e-4),
+    ],
+)
+def test_many_greedy_pivots_in_each_pass_are_those_of_algorithm_1(
+    kernel, tol, weighted, rng, monkeypatch
+):
+    X = rng.normal(size=(4000, 2))
+    w = rng.integers(0, 3, 4000).astype(float) if weighted else None
+    passes, contest = [], pivots._contest
+
+    def counted(*arguments):
+        passes.append(contest(*arguments))
+        return passes[-1]
+
+    monkeypatch.setattr(pivots, "_contest", counted)
+    low = pivoted_cholesky(kernel, X, tol=tol, pivoting="greedy", sample_weight=w)
+    assert 1 < len(passes) < 0.6 * low.rank
+    search = _search(kernel, X, w, tol)
+    other = pivots.one_by_one(search, pivots.largest_residual)
+    assert_array_equal(low.pivots, other.rows)
+    assert_allclose(low.error, other.error, atol=1e-10 * low.trace)
+    assert_allclose(low.map.core, other.map.core, atol=1e-8)
+
+
+def _search(kernel, X, w, tol):
+    rows, goal = as_rows(X, where="t", name="X"), Goal(tol, True, 2000, rank_asked=True)
+    seed = np.random.default_rng(0)
+    return Search(kernel, "kernel", float(EPS), rows, w, goal, seed, Executor())
+
+
+def test_greedy_takes_the_first_of_equal_rows(rng):
+    X = np.repeat(np.arange(6.0), 700)[rng.permutation(4200), None]
+    low = pivoted_cholesky(k.Delta(), X, tol=0.0, pivoting="greedy")
+    assert_array_equal(low.pivots, np.sort([np.argmax(X[:, 0] == v) for v in range(6)]))
+    assert low.error == 0
+
+
+def test_greedy_stops_at_the_rank_asked(rng):
+    X = rng.normal(size=(3000, 2))
+    with pytest.warns(ToleranceWarning, match="`max_rank` = 45"):
+        low = pivoted_cholesky(k.Gaussian(0.3), X, max_rank=45, pivoting="greedy")
+    longer = pivoted_cholesky(k.Gaussian(0.3), X, tol=0.1, pivoting="greedy")
+    assert_array_equal(low.pivots, longer.pivots[:45])
+
+
 def test_column_takes_the_largest_column_norm_at_each_step(rng):
     X = rng.normal(size=(60, 2))
     kernel = k.Gaussian()

@@ -217,7 +217,7 @@ class FeatureMap:
 
     @cached_property
     def _triangular(self) -> "Triangular":
-        return Triangular(self.core, _WIDTH)
+        return Triangular(self.core)
 
 
 class Triangular:
@@ -231,7 +231,7 @@ class Triangular:
         The rows of a block, whose inverse is formed: the fewer, the more exact.
     """
 
-    def __init__(self, core: Array, width: int) -> None:
+    def __init__(self, core: Array, width: int = _WIDTH) -> None:
         rank = int(core.shape[0])
         ends = [(a, min(a + width, rank)) for a in range(0, rank, width)]
         self._blocks = [(a, b, core[a:b, :a], _inverse(core[a:b, a:b])) for a, b in ends]

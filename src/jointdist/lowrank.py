@@ -19,9 +19,9 @@ from jointdist.kernels import Kernel
 from jointdist.pivots import (
     Pivots,
     column_norms,
+    greedy,
     in_rounds,
     is_large,
-    largest_residual,
     on_subsample,
     one_by_one,
 )
@@ -258,7 +258,7 @@ def factored(search: Search, pivoting: Pivoting) -> LowRank:
 def choose_pivots(search: Search, pivoting: Pivoting) -> Pivots:
     """Choose pivots by the rule ``pivoting``; the error returned is that of all rows."""
     if pivoting == "greedy":
-        return one_by_one(search, largest_residual)
+        return greedy(search)
     if pivoting == "column":
         return one_by_one(search, column_norms)
     proposed = pivoting == "auto" and is_large(search.rows)
