@@ -195,8 +195,8 @@ def pivoted_cholesky(
         * ``"rp"``: randomly pivoted, in proportion to the residual diagonal. Often needs
           fewer pivots than ``"greedy"`` for the same error, far fewer where data have
           tails.
-        * ``"greedy"``: the largest residual, as in the paper, to the letter. Deterministic;
-          stores the n × m factor.
+        * ``"greedy"``: the largest residual, as in the paper. Deterministic; stores the
+          n × m factor, and reads it once for many pivots.
         * ``"random"``: all rows alike, the Nyström approximation.
         * ``"column"``: the largest column norm of the Schur complement. Costs
           :math:`O(n^2 m)` a pivot, for small n.
