@@ -15,14 +15,22 @@ ROOT = Path(__file__).parents[1]
 FULL = ROOT / "docs" / "results"
 
 
+def _count(word: str) -> int:
+    """Return a number of at least one."""
+    if not word.isdecimal() or int(word) < 1:
+        msg = f"must be a whole number of at least 1. Got {word!r}."
+        raise argparse.ArgumentTypeError(msg)
+    return int(word)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run studies, or draw what they have found."""
     parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
     parser.add_argument("what", nargs="+", choices=[*STUDIES, "all", "pages"])
     parser.add_argument("--preset", choices=("tiny", "quick", "full"), default="quick")
-    parser.add_argument("--runs", type=int, help="of each setting")
-    parser.add_argument("--sizes", type=int, nargs="+", help="numbers of rows")
-    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--runs", type=_count, help="of each setting")
+    parser.add_argument("--sizes", type=_count, nargs="+", help="numbers of rows")
+    parser.add_argument("--jobs", type=_count, default=1, help="processes")
     parser.add_argument("--device", default="", help="of PyTorch, such as cuda")
     help_ = "folder of tables and figures; docs/results for full, results/PRESET otherwise"
     parser.add_argument("--results", type=Path, help=help_)
@@ -30,6 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     os.environ[VARIABLE] = options.device
     default = FULL if options.preset == "full" else ROOT / "results" / options.preset
     folder = options.results or default
+    if "pages" in options.what and len(options.what) > 1:
+        parser.error("pages are made of all tables: name no studies")
     if "pages" in options.what:
         write_pages([*STUDIES.values(), PEERS], options.results or FULL)
         return

@@ -56,6 +56,9 @@ def lines(
             if len(runs):
                 _line(ax, runs.groupby(x)[y], name, i, worst=worst, log=log)
         ax.set(title=panel.title, xlabel=x, xscale="log")
+        sizes = sorted(panel.rows[x].unique())
+        ax.set_xticks(sizes, [f"{size:,}" for size in sizes], rotation=30, ha="right")
+        ax.minorticks_off()
         if log:
             ax.set_yscale("log")
         ax.legend(fontsize="small", frameon=False)
@@ -81,6 +84,6 @@ def _line(
     if worst:
         ax.plot(x, centre, style, color=colour, marker=".", label=name)
         return
-    low, high = runs.quantile(0.05).clip(lower=least), runs.quantile(0.95)
-    bars = np.abs([centre - low, high - centre])
-    ax.errorbar(x, centre, bars, ls=style, color=colour, marker=".", capsize=2, label=name)
+    low, high = (runs.quantile(level).clip(lower=least) for level in (0.05, 0.95))
+    ax.plot(x, centre, style, color=colour, marker=".", label=name)
+    ax.vlines(x, low, high, color=colour, lw=1)  # the mean may be outside

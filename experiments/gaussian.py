@@ -20,7 +20,18 @@ from experiments.store import Row, Settings
 from experiments.study import Study
 from jointdist.datasets import NormalPair
 
-__all__ = ["CONSTRAINED", "FREE", "LARGE", "PAPER", "STUDY", "TOL", "D", "how"]
+__all__ = [
+    "AUTO",
+    "CONSTRAINED",
+    "FREE",
+    "GREEDY",
+    "LARGE",
+    "PAPER",
+    "STUDY",
+    "TOL",
+    "D",
+    "how",
+]
 
 D = 3
 SCALES = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0)

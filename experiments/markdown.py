@@ -68,6 +68,9 @@ def by_size(
 ) -> str:
     """Return a table of models by the number of rows: means, and quantiles in brackets.
 
+    Runs in which no candidate of a model was valid are not in its mean: then there is the
+    number of those that are.
+
     Parameters
     ----------
     table : DataFrame
@@ -86,10 +89,12 @@ def by_size(
     lines = []
     for key, rows in table.groupby(keys):
         words = map(_word, key if isinstance(key, tuple) else (key,))
+        runs = rows["seed"].nunique()
         cells = [
-            _cell(rows.loc[rows["model"] == name, column], worst=worst) for name in names
+            _cell(rows.loc[rows["model"] == name, column], runs, worst=worst)
+            for name in names
         ]
-        lines.append([*words, f"{rows['seed'].nunique()}", *cells])
+        lines.append([*words, f"{runs}", *cells])
     return grid(heads, lines)
 
 
@@ -99,14 +104,15 @@ def _word(value: str | float) -> str:
     return f"{value:,.0f}" if value >= 1 else number(value)
 
 
-def _cell(values: pd.Series, *, worst: bool) -> str:
+def _cell(values: pd.Series, runs: int, *, worst: bool) -> str:
     known = values.dropna()
     if known.empty:
         return "–"
+    some = f", {len(known)} runs" if len(known) < runs else ""
     if worst:
-        return number(known.max())
+        return number(known.max()) + some
     told = number(known.mean())
     if known.min() == known.max():
-        return told
+        return told + some
     low, high = known.quantile([0.05, 0.95])
-    return f"{told} ({number(low)}, {number(high)})"
+    return f"{told} ({number(low)}, {number(high)}){some}"

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import time
 from collections.abc import Mapping
 from io import TextIOWrapper
 from pathlib import Path
@@ -17,6 +18,8 @@ Value: TypeAlias = int | float | str
 Settings: TypeAlias = Mapping[str, Value]
 Row: TypeAlias = dict[str, Value]
 Key: TypeAlias = tuple[str, ...]
+
+_PATIENCE = 5.0  # seconds until a lock counts as that of another run
 
 
 class Store:
@@ -62,7 +65,10 @@ class Store:
         return self._key(settings) in self._rows
 
     def add(self, settings: Settings, rows: list[Row]) -> None:
-        """Keep what came of settings."""
+        """Keep what came of settings, one row at least."""
+        if not rows:
+            msg = f"nothing came of {dict(settings)}"
+            raise ValueError(msg)
         whole = [{**settings, **row} for row in rows]
         self._journal.write(json.dumps(whole) + "\n")
         self._journal.flush()
@@ -82,34 +88,38 @@ class Store:
 
 
 def read_table(path: Path, names: tuple[str, ...]) -> pd.DataFrame:
-    """Return the results in a table and its journal.
+    """Return the results in a table, without those in its journal.
 
     Parameters
     ----------
     path : Path
         The CSV file.
     names : tuple of str
-        The names of the settings.
+        The names of the settings, which must be among its columns.
     """
-    return pd.DataFrame([row for rows in _stored(path, names).values() for row in rows])
+    table = pd.read_csv(path, keep_default_na=False, na_values=[""])
+    missing = [name for name in names if name not in table]
+    if missing:
+        msg = f"{path} has no columns {missing}: it is of another version of the study"
+        raise ValueError(msg)
+    return table
 
 
 def _stored(path: Path, names: tuple[str, ...]) -> dict[Key, list[Row]]:
     """Return the rows of the file and of its journal, by their settings."""
     found: dict[Key, list[Row]] = {}
     if path.exists():
-        for row in _frame(path).to_dict("records"):
+        for row in read_table(path, names).to_dict("records"):
             found.setdefault(_key(row, names), []).append(row)
     journal = _journal(path)
     for line in journal.read_text().splitlines(keepends=True) if journal.exists() else ():
         if line.endswith("\n"):  # else it was cut short
             rows = json.loads(line)
+            if any(name not in rows[0] for name in names):
+                msg = f"{journal} is of another version of the study"
+                raise ValueError(msg)
             found.setdefault(_key(rows[0], names), rows)
     return found
-
-
-def _frame(path: Path) -> pd.DataFrame:
-    return pd.read_csv(path, keep_default_na=False, na_values=[""])
 
 
 def _journal(path: Path) -> Path:
@@ -117,15 +127,25 @@ def _journal(path: Path) -> Path:
 
 
 def _locked(path: Path) -> TextIOWrapper:
-    """Return a journal for this process alone."""
-    journal = path.open("a+")
-    try:
-        fcntl.flock(journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        journal.close()
-        msg = f"another run is writing to {path}"
-        raise RuntimeError(msg) from None
-    return journal
+    """Return a journal for this process alone.
+
+    Processes that a killed run has left behind hold its lock until they notice.
+    """
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        journal = path.open("a+")
+        try:
+            fcntl.flock(journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            journal.close()
+            if time.monotonic() > deadline:
+                msg = f"another run is writing to {path}"
+                raise RuntimeError(msg) from None
+            time.sleep(0.1)
+            continue
+        if path.exists() and path.samefile(f"/dev/fd/{journal.fileno()}"):
+            return journal
+        journal.close()  # another run has ended, and taken it away
 
 
 def _mend(journal: TextIOWrapper) -> None:

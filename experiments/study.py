@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from experiments.claims import Claim
 
-__all__ = ["Preset", "Study", "machine", "run", "settings_of"]
+__all__ = ["Preset", "Study", "end_with", "machine", "run", "settings_of"]
 
 Preset: TypeAlias = Mapping[str, object]
 
@@ -164,6 +164,17 @@ def _computed(
 def _prepare(parent: int) -> None:
     """Let a process of a pool use one thread, and end with its parent."""
     threadpool_limits(1)
+    end_with(parent)
+
+
+def end_with(parent: int) -> None:
+    """Let this process end when its parent is no more.
+
+    Parameters
+    ----------
+    parent : int
+        The number of the process.
+    """
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -210,7 +221,7 @@ def machine() -> str:
     """Return the processor, or the device that stands in for it, in words."""
     if device_name():
         return device_name()
-    cores = len(os.sched_getaffinity(0))
+    cores = os.cpu_count()
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
     names = [line.partition(":")[2] for line in lines if line.startswith("model name")]

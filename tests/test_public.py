@@ -80,7 +80,7 @@ def test_import_is_light():
         "heavy = {'pandas', 'polars', 'pyarrow', 'matplotlib', 'sklearn', 'torch', 'rich'};"
         "print(sorted(heavy & set(sys.modules)))"
     )
-    found = subprocess.run(  # noqa: S603
+    found = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert found.stdout.strip() == "[]"

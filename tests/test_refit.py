@@ -81,3 +81,16 @@ def test_goes_on_learning():
 def test_bad_input(params, message):
     with pytest.raises(ValueError, match=message):
         JDL.fit(X, Y).refit(**params)
+
+
+def test_embedding_keeps_its_landmarks_after_rows_have_gone():
+    fitted = clone(CME).set_params(tol=0.01).fit(X, Y).forget(X[400:], Y[400:])
+    again = fitted.refit()
+    assert again.basis_x_.rank == fitted.basis_x_.rank
+    np.testing.assert_allclose(again.predict(X), fitted.predict(X), atol=1e-9)
+
+
+def test_sums_of_squares_need_even_degrees():
+    model = PolynomialJointDistribution(3, regularization=0.1).fit(X, Y)
+    with pytest.raises(ValueError, match=r"`positivity` must be .*not even: fit anew"):
+        model.set_params(degree="auto").refit(positivity="sos")

@@ -139,6 +139,8 @@ def _returns(d: int, split: int) -> Task:
 def _flights(given: list[str], asked: list[str], train: int, test: int, split: int) -> Task:
     """Return flights of which all delays are known."""
     table = pd.read_parquet(DATA / _FLIGHTS, columns=[*_COLUMNS, "arr_delay"]).dropna()
+    words = table.select_dtypes(exclude="number").columns  # known to all parts of the table
+    table = table.astype(dict.fromkeys(words, "category"))
     X, Y = table[given], table[asked].to_numpy(dtype=float)
     kind, Y = ("law", Y[:, 0]) if len(asked) == 1 else ("joint", Y)
     return _parted(kind, X, Y, *_shuffled(len(Y), split, train, test))

@@ -1,5 +1,6 @@
 """The study: every method on every set, and what it costs."""
 
+import os
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -15,7 +16,7 @@ from benchmarks.peers.data import SETS, Task, load, present
 from benchmarks.peers.methods import METHODS
 from benchmarks.peers.report import draw, markdown
 from experiments.store import Row, Settings
-from experiments.study import Study
+from experiments.study import Study, end_with
 
 __all__ = ["STUDY", "compute", "settings"]
 
@@ -79,7 +80,7 @@ def compute(settings: Settings) -> list[Row]:
     A fresh process has no memory left over from other methods, which would hide its own.
     """
     load(settings["data"], settings["split"])  # for all methods, before the process parts
-    with ProcessPoolExecutor(1, get_context("fork")) as pool:
+    with ProcessPoolExecutor(1, get_context("fork"), end_with, (os.getpid(),)) as pool:
         return pool.submit(_measured, settings).result()
 
 

@@ -204,6 +204,7 @@ class ConditionalMeanEmbedding(KernelEstimator):
             require(self.low_rank or value == "none", where, name, rule, value)
 
     def _factor(self, sample: Sample, rng: np.random.Generator) -> Self:
+        self._was_free = self._free
         if self.low_rank:
             return super()._factor(sample, rng)
         for name in ("moments_", "basis_y_", "_reduction"):
@@ -218,13 +219,18 @@ class ConditionalMeanEmbedding(KernelEstimator):
         return self._factor(sample, np.random.default_rng(self._seed))
 
     def _solve_again(self) -> Self:
-        if self.low_rank and not super()._to_rounding(self._rows):
+        few = self.low_rank and super()._to_rounding(self._rows)
+        if self.low_rank and (not few or self._free == self._was_free):
             return super()._solve_again()
         return self._factor(self._rows, np.random.default_rng(self._seed))
 
     def _to_rounding(self, sample: Sample) -> bool:
-        free = self.normalization == self.positivity == "none"
-        return free and super()._to_rounding(sample)
+        return self._free and super()._to_rounding(sample)
+
+    @property
+    def _free(self) -> bool:
+        """Whether there are no constraints; few rows are then factored to rounding."""
+        return self.normalization == self.positivity == "none"
 
     def _rule(self, sample: Sample) -> Pivoting:
         greedy = self.pivoting == "auto" and not is_large(sample.x)

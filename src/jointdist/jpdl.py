@@ -311,6 +311,9 @@ class PolynomialJointDistribution(JointEstimator):
         return self._solve(found, sample)
 
     def _solve_again(self) -> Self:
+        even = self.positivity != "sos" or not any(degree % 2 for degree in self.degrees_)
+        rule = f"another than 'sos', as degrees {self.degrees_} are not even: fit anew"
+        require(even, f"{self._name}.refit", "positivity", rule, self.positivity)
         return self._solve(self._polynomials, self._sample)
 
     def _orthonormal(self, sample: Sample, degrees: tuple[int, int]) -> Polynomials:
