@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from experiments.claims import Claim, verdict
 from experiments.drawing import Panel, lines
-from experiments.markdown import by_model, by_size, series
+from experiments.markdown import by_model, by_size, edges, series
 from experiments.moments import Data, Held, cme, compared, jdl, jpdl
 from experiments.store import Row, Settings
 from experiments.study import Study
@@ -27,6 +27,7 @@ SCALES_JDL = SCALES, (0.5, 0.2, 1.0)
 SCALES_CME = SCALES, (0.2, 0.1, 0.5, 1.0)
 NAMES = ("JDL", "JDL exact", "JPDL", "CME")
 HOW = {"tol": 1e-6, "pivoting": "greedy", "max_rank": 1000}
+FAMILIES = jdl(SCALES_JDL, NAMES, **HOW), jpdl(NAMES), cme(SCALES_CME, NAMES, **HOW)
 
 
 def settings(runs: int, sizes: Sequence[int], tests: int = 5000) -> Iterator[Settings]:
@@ -43,9 +44,8 @@ def compute(one: Settings) -> list[Row]:
     X, Y = pair.draw(n, random_state=rng)
     held = Held(X[k:], Y[k:]), Held(*pair.draw(int(one["tests"]), random_state=rng))
     data = Data(X[:k], Y[:k], *held, scores.energy_score)
-    families = [jdl(SCALES_JDL, NAMES, **HOW), jpdl(NAMES), cme(SCALES_CME, NAMES, **HOW)]
     also = {"negative_ratio_share": scores.negative_ratio_share}
-    return list(compared(families, data, also))
+    return list(compared(FAMILIES, data, also))
 
 
 def draw(table: pd.DataFrame) -> dict[str, Figure]:
@@ -72,7 +72,13 @@ Share of negative ratios, of all laws and all atoms:
 
 Share of conditions without a law:
 
-{by_size(table, "no_law_share", NAMES)}"""
+{by_size(table, "no_law_share", NAMES)}
+
+What models choose from, and how often they choose the lowest or the highest value:
+
+{edges(table, FAMILIES)}
+
+Models are fitted to 4/5 of the rows; on 1/5 scales and ridge are chosen, the scale of X first."""
 
 
 def claims(table: pd.DataFrame) -> list[Claim]:
@@ -83,15 +89,16 @@ def claims(table: pd.DataFrame) -> list[Claim]:
     return [
         Claim(
             "Small Cauchy samples: JDL has the fewest indefinite matrices by far.",
-            verdict(share["JDL"] < others[0]),
+            verdict(share["JDL"] < others[0] / 2),
             f"JDL {series(share['JDL'])}; JDL exact {series(share['JDL exact'])}; CME "
             f"{series(share['CME'])}; JPDL {series(share['JPDL'])}.",
         ),
         Claim(
             "JDL has the fewest negative ratios by far.",
-            verdict(ratio["JDL"] < others[1]),
+            verdict(ratio["JDL"] < others[1] / 2),
             f"JDL {series(ratio['JDL'])}; JDL exact {series(ratio['JDL exact'])}; CME "
-            f"{series(ratio['CME'])}; JPDL {series(ratio['JPDL'])}.",
+            f"{series(ratio['CME'])}; JPDL {series(ratio['JPDL'])}. Polynomials of such data "
+            "are useless, and the largest ridge leaves them near independence, which is valid.",
         ),
     ]
 

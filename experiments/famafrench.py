@@ -291,7 +291,9 @@ def _signed(names: Sequence[str]) -> list[str]:
 def report(table: pd.DataFrame) -> str:
     """Return losses and shares in tables."""
     by, laws = ("d", "n"), [name for name in NAMES if name.startswith(("JDL", "CME"))]
-    spent = table.assign(seconds=table["fit_seconds"] + table["solve_seconds"])
+    spent = table.assign(
+        seconds=table["fit_seconds"] + table["solve_seconds"] + table["test_seconds"]
+    )
     return f"""\
 Logistic loss, Eq. `eq:logisticloss`: means over subsamples, with 5 % and 95 % quantiles. *JDL*
 has free marginals, *JDL exact* those of the sample, *JDL tightened* the paper's constraints,
@@ -304,16 +306,20 @@ Share of negative probabilities, of 5,000 test days:
 
 {by_size(table, "negative_share", laws, by=by)}
 
-Processor seconds to fit and solve once, scales and ridge given:
+Processor seconds to fit, to solve and to ask of 5,000 test days, scales and ridge given:
 
 {by_size(spent, "seconds", [name for name in NAMES if name != "constant"], by=by)}
 
 Scales are multiples of the median distance of rows, of X from 0.5 to 16, chosen with the ridge
-by the logistic loss on 1/5 of the days. Ranks are at most 256; the table tells trace errors."""
+by the logistic loss on 1/5 of the days. Ranks are at most 256; the table tells trace errors.
+Pivots are as by default: random for JDL and KLR, and greedy for CME, which is better with them."""
 
 
 def claims(table: pd.DataFrame) -> list[Claim]:
     """Return what the paper says of classification."""
+    table = table.assign(
+        seconds=table["fit_seconds"] + table["solve_seconds"] + table["test_seconds"]
+    )
 
     def means(column: str) -> pd.DataFrame:
         return table.pivot_table(index=["d", "n"], columns="model", values=column)
@@ -321,9 +327,13 @@ def claims(table: pd.DataFrame) -> list[Claim]:
     loss, negative = means("loss"), means("negative_share")
     small = loss[loss.index.get_level_values("n") == loss.index.get_level_values("n").min()]
     par, grid = (loss[name] / loss["KLR"] for name in ("JDL tightened", "JDL exact grid"))
-    cost, fewer = (
-        loss["CME average"] / loss["CME"],
-        negative["CME"] / negative["CME average"],
+    cost = loss["CME average"] / loss["CME"]
+    fewer = (negative["CME"] / negative["CME average"]).dropna()
+    seconds = means("seconds")
+    rows, widths = (loss.index.get_level_values(key) for key in ("n", "d"))
+    hard = (rows == rows.min()) & (widths == widths.max())
+    like, slower = (
+        seconds[name] / seconds["JDL tightened"] for name in ("CME average", "KLR")
     )
     ahead = small["CME"] / small["JDL"]
     return [
@@ -338,14 +348,15 @@ def claims(table: pd.DataFrame) -> list[Claim]:
         ),
         Claim(
             "Constrained JDL is on par with KLR, but for small samples in high dimensions.",
-            verdict(par < 1.05),
+            verdict(par[~hard] < 1.05),
             f"Loss over that of KLR, by cell: tightened {_range(par)}; exact positivity on "
             f"the grid {_range(grid)}, below one in {(grid < 1).sum()} of {len(grid)}.",
         ),
         Claim(
             "The fit of CME is severely hindered by the constraints.",
-            verdict(cost > 1.05),
-            f"Loss of CME with constraints over that without: {_range(cost)}.",
+            verdict(cost > 1.2),
+            f"Loss of CME with constraints over that without: {_range(cost)}. On average "
+            "over the sample they hardly bind once scales and ridge are chosen with them.",
         ),
         Claim(
             "Without constraints JDL dominates CME for small samples.",
@@ -353,9 +364,15 @@ def claims(table: pd.DataFrame) -> list[Claim]:
             f"CME over JDL at the smallest n: {_range(ahead)}.",
         ),
         Claim(
+            "With constraints CME takes as long as JDL, KLR slightly longer.",
+            verdict((like > 0.5) & (like < 2) & (slower > 1)),
+            f"Time over that of tightened JDL, by cell: CME {_range(like)}; KLR "
+            f"{_range(slower)}.",
+        ),
+        Claim(
             "Constraints make negative probabilities of CME two to five times fewer.",
             verdict(fewer > 2),
-            f"Times fewer, by cell: {_range(fewer[np.isfinite(fewer)])}.",
+            f"Times fewer, by cell: {_range(fewer)}.",
         ),
     ]
 

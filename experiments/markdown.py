@@ -5,7 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-__all__ = ["by_model", "by_size", "grid", "number", "series"]
+from experiments.protocol import Family
+
+__all__ = ["by_model", "by_size", "edges", "grid", "number", "series"]
 
 
 def number(value: float) -> str:
@@ -96,6 +98,40 @@ def by_size(
         ]
         lines.append([*words, f"{runs}", *cells])
     return grid(heads, lines)
+
+
+def edges(table: pd.DataFrame, families: Sequence[Family]) -> str:
+    """Return what models choose from, and how often they choose an end of it.
+
+    Parameters
+    ----------
+    table : DataFrame
+        The results.
+    families : sequence of Family
+        The models.
+    """
+    lines = []
+    for family in families:
+        for name, variant in family.variants.items():
+            runs = table[table["model"] == name]
+            ranges = family.scales_x, family.scales_y, variant.ridges
+            chosen = ("scale_x", "scale_y", "ridge")
+            cells = [
+                _edge(runs[column].dropna(), values)
+                for column, values in zip(chosen, ranges, strict=True)
+            ]
+            lines.append([name, *cells])
+    return grid(["model", "scale of X", "scale of Y", "ridge"], lines)
+
+
+def _edge(chosen: pd.Series, values: Sequence[float]) -> str:
+    """Return a range, and the shares of choices at its ends."""
+    low, high = min(values), max(values)
+    if low == high:
+        return "–"
+    told = f"{number(low)} to {number(high)}, {len(values)} values"
+    ends = [float(np.isclose(chosen, end, rtol=1e-4, atol=0).mean()) for end in (low, high)]
+    return f"{told}: {ends[0]:.0%} lowest, {ends[1]:.0%} highest"
 
 
 def _word(value: str | float) -> str:

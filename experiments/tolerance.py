@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from experiments.claims import Claim, verdict
 from experiments.drawing import Panel, lines
 from experiments.gaussian import AUTO, GREEDY, how
-from experiments.markdown import by_model, by_size, series
+from experiments.markdown import by_model, by_size, edges, series
 from experiments.moments import Data, cme, compared, jdl
 from experiments.store import Row, Settings
 from experiments.study import Study
@@ -91,7 +91,11 @@ Largest normalisation error of all laws of all runs:
 {by_size(table, "normalization_error", NAMES, by=KEYS, worst=True)}
 
 *Greedy* pivots are those of the paper's algorithm, *auto* ones those of the default rule, which
-needs fewer for the same trace error, but has fewer of them in the tails."""
+needs fewer for the same trace error, but has fewer of them in the tails.
+
+What models choose from, and how often they choose the lowest or the highest value:
+
+{edges(table, [jdl(SCALES_JDL, NAMES), cme(SCALES_CME, NAMES)])}"""
 
 
 def claims(table: pd.DataFrame) -> list[Claim]:

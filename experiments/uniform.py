@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from experiments.claims import Claim, verdict
 from experiments.drawing import Panel, lines
-from experiments.markdown import by_model, by_size, series
+from experiments.markdown import by_model, by_size, edges, series
 from experiments.moments import Data, cme, compared, jdl, jpdl
 from experiments.store import Row, Settings
 from experiments.study import Study
@@ -23,6 +23,7 @@ SCALES_JDL = SCALES, (0.5, 0.25, 1.0)
 SCALES_CME = SCALES, (0.25, 0.12, 0.5, 1.0)
 NAMES = ("JDL", "JDL exact", "JPDL", "CME")
 HOW = {"tol": 1e-6, "pivoting": "greedy", "max_rank": 1000}
+FAMILIES = jdl(SCALES_JDL, NAMES, **HOW), jpdl(NAMES), cme(SCALES_CME, NAMES, **HOW)
 
 
 def settings(runs: int, sizes: Sequence[int], tests: int = 5000) -> Iterator[Settings]:
@@ -36,8 +37,7 @@ def compute(one: Settings) -> list[Row]:
     n, seed = int(one["n"]), int(one["seed"])
     rng = np.random.default_rng([seed, n])
     data = Data.drawn(RunningAverages(D), n, int(one["tests"]), rng)
-    families = [jdl(SCALES_JDL, NAMES, **HOW), jpdl(NAMES), cme(SCALES_CME, NAMES, **HOW)]
-    return list(compared(families, data))
+    return list(compared(FAMILIES, data))
 
 
 def draw(table: pd.DataFrame) -> dict[str, Figure]:
@@ -71,29 +71,29 @@ Share of second-moment matrices that are not positive semidefinite:
 
 Largest normalisation error of all laws of all runs:
 
-{by_size(table, "normalization_error", NAMES, worst=True)}"""
+{by_size(table, "normalization_error", NAMES, worst=True)}
+
+What models choose from, and how often they choose the lowest or the highest value:
+
+{edges(table, FAMILIES)}
+
+Models are fitted to 4/5 of the rows; on 1/5 scales and ridge are chosen, the scale of X first."""
 
 
 def claims(table: pd.DataFrame) -> list[Claim]:
     """Return what the paper says of averages of uniform numbers."""
     share = by_model(table, "indefinite_share")
-    error = by_model(table, "normalization_error", "max")
     return [
         Claim(
-            "Small uniform samples: JPDL violates positivity more often than the others.",
+            "Small uniform samples: JPDL has more indefinite matrices than the others.",
             verdict(share["JPDL"] > share[["JDL", "CME"]].max(axis=1)),
-            f"Indefinite matrices: JPDL {series(share['JPDL'])}; JDL "
-            f"{series(share['JDL'])}; JDL exact {series(share['JDL exact'])}.",
+            f"Share: JPDL {series(share['JPDL'])}.",
         ),
         Claim(
-            "JDL violates it less often than CME, whose share is 5 % for n = 50 and else 0.",
-            verdict(share["JDL"] <= share["CME"]),
-            f"CME {series(share['CME'])}.",
-        ),
-        Claim(
-            "Normalisation errors of CME are smaller than with normal data.",
-            verdict(error["CME"] < 0.5),
-            f"Largest: {series(error['CME'])}.",
+            "JDL has fewer of them than CME, which has 5 % at n = 50 and none beyond.",
+            verdict(share["JDL"] < share["CME"]),
+            f"Share: JDL {series(share['JDL'])}; JDL exact {series(share['JDL exact'])}; CME "
+            f"{series(share['CME'])}.",
         ),
     ]
 

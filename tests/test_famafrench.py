@@ -174,7 +174,7 @@ def test_relative_losses_are_those_over_the_constant_of_the_same_sample():
     by = tiny().set_index(["d", "model"])["loss"]
     panels = STUDY.draw(tiny())["relative-constrained"].axes
     for d, panel in zip((1, 5), panels, strict=True):
-        shown = {bars.get_label(): bars.lines[0].get_ydata() for bars in panel.containers}
+        shown = {line.get_label(): line.get_ydata() for line in panel.get_lines()}
         for name in CONSTRAINED:
             assert_allclose(float(shown[name][0]), by[d, name] / by[d, "constant"])
 
