@@ -81,4 +81,5 @@ $(VENV)/.bench: $(VENV)/.installed
 
 $(VENV)/.peers: $(VENV)/.dev
 	$(PIP) install --constraint constraints.txt --group peers
+	$(PIP) install --constraint constraints.txt --no-deps xgboost-distribution  # else for GPUs
 	touch $@
