@@ -18,7 +18,19 @@ TITLES = {
 }
 FIGURES = {"law": "laws", "joint": "joint-laws", "event": "events"}
 WORST = 10.0  # of relative scores that are drawn where they are
+INTRODUCTION = """\
+All methods see the same rows and are judged on the same others, by the same functions; none was
+tuned on test rows. `JointDistribution`, `ConditionalMeanEmbedding`, `KernelLogisticRegression`,
+Nystroem and LSCDE choose their parameters by validation on the rows they are fitted to; quantile
+forests have 200 trees with leaves of five rows, xgboost-distribution at most 500 trees and stops
+early on a part of its rows; NGBoost and boosted quantiles (scikit-learn) are as by default. LSCDE,
+least-squares conditional density estimation, is written after its paper in `benchmarks/peers`.
+Scores are means over test rows and splits: few rows that are far off can ruin one, and differences
+of a few percent on a set of one split are not established. Ours are scored by their quantiles like
+all others, which is better than the signed laws behind them. The grids of Nystroem were cut for
+time after single fits had been seen. Memory is a lower bound: small values mean little."""
 MORE = {
+    "median": "Median score of the test rows",
     "coverage90": "Share of test rows in the central 90 % interval",
     "calibration": "Calibration error: mean distance of PIT shares from their levels",
     "brier": "Brier score",
@@ -111,7 +123,7 @@ def markdown(table: pd.DataFrame) -> str:
     kinds = [kind for kind in TITLES if (table["kind"] == kind).any()]
     parts = [part for kind in kinds for part in _parts(table[table["kind"] == kind], kind)]
     versions = ", ".join(sorted(table["version"].unique()))
-    return "\n\n".join([*parts, f"Versions: {versions}."]) + "\n"
+    return "\n\n".join([INTRODUCTION, *parts, f"Versions: {versions}."]) + "\n"
 
 
 def _parts(table: pd.DataFrame, kind: str) -> Iterator[str]:
