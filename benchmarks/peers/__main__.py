@@ -24,7 +24,12 @@ def main() -> None:
     default = ROOT / "docs" / "results" if full else ROOT / "results" / options.preset
     folder = options.results or default
     splits = STUDY.presets[options.preset]["splits"]
+    unknown = sorted(set(options.sets or ()) - set(splits))
+    if unknown:
+        parser.error(f"--sets must be among {list(splits)}. Got {unknown}.")
     todo = list(STUDY.settings({name: splits[name] for name in options.sets or splits}))
+    if not todo:
+        parser.exit(1, "no files of these sets are at hand, see JOINTDIST_SHARED\n")
     table = folder / "tables" / f"{STUDY.name}.csv"
     run(STUDY, todo, table)
     write_figures(STUDY, table, folder / "figures")

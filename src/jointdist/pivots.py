@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 _CONTEST = 32  # one row in so many is looked at between passes, of
-_FEW = 512  # rows at least
+_FEW = 1024  # rows at least
 _BATCH = 32  # pivots found at a time, or as many as there are
 SUBSAMPLE = 30_720  # rows on which the pivots of a large table are proposed
 
