@@ -3,9 +3,6 @@
 There are no moments to choose models by: the energy score does that.
 """
 
-from collections.abc import Iterator, Sequence
-from itertools import product
-
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -16,24 +13,16 @@ from experiments.markdown import by_model, by_size, edges, series
 from experiments.moments import Data, Held, cme, compared, jdl, jpdl
 from experiments.store import Row, Settings
 from experiments.study import Study
+from experiments.uniform import HOW, NAMES, PRESETS, D, settings
 from jointdist import scores
 from jointdist.datasets import RunningAverages
 
 __all__ = ["STUDY"]
 
-D = 3
 SCALES = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 SCALES_JDL = SCALES, (0.5, 0.2, 1.0)
 SCALES_CME = SCALES, (0.2, 0.1, 0.5, 1.0)
-NAMES = ("JDL", "JDL exact", "JPDL", "CME")
-HOW = {"tol": 1e-6, "pivoting": "greedy", "max_rank": 1000}
 FAMILIES = jdl(SCALES_JDL, NAMES, **HOW), jpdl(NAMES), cme(SCALES_CME, NAMES, **HOW)
-
-
-def settings(runs: int, sizes: Sequence[int], tests: int = 5000) -> Iterator[Settings]:
-    """Yield the settings of all runs, small ones first."""
-    for n, seed in product(sizes, range(runs)):
-        yield {"n": n, "tests": tests, "seed": seed}
 
 
 def compute(one: Settings) -> list[Row]:
@@ -107,11 +96,7 @@ STUDY = Study(
     "cauchy",
     "Small samples of averages of Cauchy numbers, d = 3 + 3",
     ("n", "tests", "seed"),
-    {
-        "tiny": {"runs": 1, "sizes": (50,), "tests": 100},
-        "quick": {"runs": 10, "sizes": (50, 100, 200)},
-        "full": {"runs": 100, "sizes": (50, 100, 200)},
-    },
+    PRESETS,
     settings,
     compute,
     draw,

@@ -15,13 +15,18 @@ from experiments.store import Row, Settings
 from experiments.study import Study
 from jointdist.datasets import RunningAverages
 
-__all__ = ["STUDY"]
+__all__ = ["HOW", "NAMES", "PRESETS", "STUDY", "D", "settings"]
 
 D = 3
 SCALES = (0.5, 1.0, 2.0, 4.0, 8.0)
 SCALES_JDL = SCALES, (0.5, 0.25, 1.0)
 SCALES_CME = SCALES, (0.25, 0.12, 0.5, 1.0)
 NAMES = ("JDL", "JDL exact", "JPDL", "CME")
+PRESETS = {
+    "tiny": {"runs": 1, "sizes": (50,), "tests": 100},
+    "quick": {"runs": 10, "sizes": (50, 100, 200)},
+    "full": {"runs": 100, "sizes": (50, 100, 200)},
+}
 HOW = {"tol": 1e-6, "pivoting": "greedy", "max_rank": 1000}
 FAMILIES = jdl(SCALES_JDL, NAMES, **HOW), jpdl(NAMES), cme(SCALES_CME, NAMES, **HOW)
 
@@ -102,11 +107,7 @@ STUDY = Study(
     "uniform",
     "Small samples of averages of uniform numbers, d = 3 + 3",
     ("n", "tests", "seed"),
-    {
-        "tiny": {"runs": 1, "sizes": (50,), "tests": 100},
-        "quick": {"runs": 10, "sizes": (50, 100, 200)},
-        "full": {"runs": 100, "sizes": (50, 100, 200)},
-    },
+    PRESETS,
     settings,
     compute,
     draw,
