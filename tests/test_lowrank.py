@@ -13,7 +13,7 @@ from oracles import algorithm_1, schur_complement
 from strategies import RULES, kernels, points, seeds, tolerances
 
 from jointdist import kernels as k
-from jointdist import pivoted_cholesky, pivots
+from jointdist import pivoted_cholesky, pivots, rounds
 from jointdist.errors import NotPositiveDefiniteError, ToleranceWarning
 from jointdist.executor import Executor
 from jointdist.rows import as_rows
@@ -155,7 +155,7 @@ def test_a_subsample_takes_its_share_of_an_absolute_tolerance(rng):
         search = Search(
             k.Gaussian(0.5), "kernel", eps, rows, weights, goal, seed, Executor()
         )
-        return pivots.on_subsample(search).rows
+        return rounds.on_subsample(search).rows
 
     for weights, trace in ((None, 100_000), (w, w.sum())):
         share = proposed(1e-3, True, weights)
@@ -219,7 +219,7 @@ def test_the_same_seed_gives_the_same_pivots_whatever_the_threads(rule, rng):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_auto_verifies_a_large_table_on_every_row(relative, weighted, monkeypatch, rng):
     """Rows that the subsample misses must still be within the tolerance."""
-    monkeypatch.setattr(pivots, "SUBSAMPLE", 500)
+    monkeypatch.setattr(rounds, "SUBSAMPLE", 500)
     X = rng.normal(size=(20_000, 2))
     X[rng.choice(20_000, 150, replace=False)] += 50 * rng.normal(size=(150, 2))
     w = rng.integers(0, 3, 20_000).astype(float) if weighted else None

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from strategies import RULES
 
 from jointdist import kernels as k
-from jointdist import pivots
+from jointdist import rounds
 from jointdist.errors import ToleranceWarning
 from jointdist.executor import Executor
 from jointdist.moments import moments
@@ -19,7 +19,7 @@ from jointdist.reduction import reduce_sample
 @pytest.fixture
 def small_subsample(monkeypatch):
     """Make tables of a few thousand rows large."""
-    monkeypatch.setattr(pivots, "SUBSAMPLE", 1000)
+    monkeypatch.setattr(rounds, "SUBSAMPLE", 1000)
 
 
 def assert_consistent(small, X, Y, tol, weights=None):

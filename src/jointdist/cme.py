@@ -23,11 +23,11 @@ from jointdist.kernels import Delta, Kernel
 from jointdist.law import Conditional
 from jointdist.laws import FewSupport, Laws, Support
 from jointdist.moments import Moments
-from jointdist.pivots import is_large
 from jointdist.programs import Objective, Solution, Status, closed_form, embedding
 from jointdist.programs.embedding import Scope
 from jointdist.queries import Fixed, Queries
 from jointdist.reduction import Reduction
+from jointdist.rounds import is_large
 from jointdist.rows import Rows
 from jointdist.sample import Sample
 from jointdist.search import Pivoting, Seed

@@ -16,15 +16,8 @@ from jointdist.errors import ToleranceWarning
 from jointdist.executor import Executor, executor_for
 from jointdist.features import FeatureMap
 from jointdist.kernels import Kernel
-from jointdist.pivots import (
-    Pivots,
-    column_norms,
-    greedy,
-    in_rounds,
-    is_large,
-    on_subsample,
-    one_by_one,
-)
+from jointdist.pivots import Pivots, column_norms, greedy, one_by_one
+from jointdist.rounds import in_rounds, is_large, on_subsample
 from jointdist.rows import Rows, as_rows, as_weights
 from jointdist.search import (
     Goal,

@@ -14,7 +14,8 @@ from jointdist.executor import Executor, executor_for
 from jointdist.kernels import Kernel
 from jointdist.lowrank import LowRank, choose_pivots, warn_if_short
 from jointdist.moments import Moments, Precision, collect, paired_rows
-from jointdist.pivots import Pivots, in_rounds, is_large, on_subsample
+from jointdist.pivots import Pivots
+from jointdist.rounds import in_rounds, is_large, on_subsample
 from jointdist.rows import Rows
 from jointdist.search import (
     Pivoting,
