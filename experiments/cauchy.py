@@ -10,19 +10,17 @@ from matplotlib.figure import Figure
 from experiments.claims import Claim, verdict
 from experiments.drawing import Panel, lines
 from experiments.markdown import by_model, by_size, edges, series
-from experiments.moments import Data, Held, cme, compared, jdl, jpdl
+from experiments.moments import Data, Held, compared
 from experiments.store import Row, Settings
 from experiments.study import Study
-from experiments.uniform import HOW, NAMES, PRESETS, D, settings
+from experiments.uniform import NAMES, PRESETS, D, families, settings
 from jointdist import scores
 from jointdist.datasets import RunningAverages
 
 __all__ = ["STUDY"]
 
-SCALES = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
-SCALES_JDL = SCALES, (0.5, 0.2, 1.0)
-SCALES_CME = SCALES, (0.2, 0.1, 0.5, 1.0)
-FAMILIES = jdl(SCALES_JDL, NAMES, **HOW), jpdl(NAMES), cme(SCALES_CME, NAMES, **HOW)
+SCALES = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0), (0.2, 0.05, 0.1, 0.5, 1.0, 2.0, 4.0)
+FAMILIES = families(SCALES)
 
 
 def compute(one: Settings) -> list[Row]:

@@ -7,6 +7,7 @@ also as by default, and with 10⁻³ for all.
 
 from collections.abc import Iterator, Sequence
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -60,7 +61,7 @@ def settings(runs: int, sizes: Sequence[int], tests: int = 5000) -> Iterator[Set
             yield {"n": n, "tol": tol, "pivots": pivots, "tests": tests, "seed": seed}
 
 
-def how(tol: float, pivots: str) -> dict[str, object]:
+def how(tol: float, pivots: str) -> dict[str, Any]:
     """Return how kernel matrices are factored."""
     return {"tol": tol, "pivoting": pivots, "max_rank": RANK}
 
@@ -78,7 +79,7 @@ def compute(one: Settings) -> list[Row]:
     return list(compared(families, data))
 
 
-def _families(**kernels: object) -> list[Family]:
+def _families(**kernels: Any) -> list[Family]:
     """Return all models."""
     joint, embedded = (
         jdl(SCALES_JDL, NAMES, **kernels),
@@ -147,7 +148,11 @@ logarithm. Models are fitted to 4/5 of the rows; on 1/5, at most 5,000, scales a
 chosen by the loss, the scale of X first and then that of Y. Ranks are at most {RANK:,}. *Greedy*
 pivots are those of the paper's algorithm, *auto* ones those of the default rule, which needs
 fewer for the same trace error; but the same error is not the same accuracy, as greedy pivots are
-spread over the tails, where second moments are large."""
+spread over the tails, where second moments are large.
+
+Where models choose the end of a grid, wider ones change little: on the first 3 to 12 matrices,
+n = 1,000 and 10,000, kernels of Y of half the width change mean losses of JDL and CME by about
+1 %, at ten times the cost, and sums of squares never take ridges above 1."""
 
 
 def claims(table: pd.DataFrame) -> list[Claim]:
@@ -165,8 +170,9 @@ def claims(table: pd.DataFrame) -> list[Claim]:
             verdict(over > 1),
             f"Loss of CME over that of JDL: {series(over)}; medians "
             f"{series(middle['CME'] / middle['JDL'])}; over JDL with exact marginals "
-            f"{series(exact)}. Each has its own scale of Y here; CME needs a narrow one, as "
-            "its laws live on the pivots.",
+            f"{series(exact)}. With few rows noise decides, and CME has the narrower kernels of "
+            "Y, with which it is kernel ridge regression of every moment; the coarse factors "
+            "of many rows cost it more, as its laws live on the pivots.",
         ),
         Claim(
             "JPDL dominates both, for large n at least.",
@@ -177,7 +183,8 @@ def claims(table: pd.DataFrame) -> list[Claim]:
             "Losses of all but JPDL may increase with n, as the tolerance does.",
             verdict([last["JDL"] > 1, last["CME"] > 1, last["JPDL"] == 1]),
             f"Loss at the largest n over the lowest: JDL {number(last['JDL'])}, CME "
-            f"{number(last['CME'])}, JPDL {number(last['JPDL'])}.",
+            f"{number(last['CME'])}, JPDL {number(last['JPDL'])}. JDL gains more from rows than "
+            "it loses to the tolerance with the paper's pivots, but not with others.",
         ),
         Claim(
             "JDL and JPDL are normalised by construction.",
@@ -189,7 +196,8 @@ def claims(table: pd.DataFrame) -> list[Claim]:
             "CME has sizable normalisation errors, which constraints mitigate.",
             verdict(largest["CME"] > largest["CME average"]),
             f"Largest error: {series(largest['CME'])}; with constraints "
-            f"{series(largest['CME average'])}.",
+            f"{series(largest['CME average'])}. Constraints hold on average over the sample, and "
+            "the largest error is that of a single condition.",
         ),
         Claim(
             "Hardly any second-moment matrices are indefinite, but for CME.",

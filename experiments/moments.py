@@ -21,7 +21,7 @@ from jointdist import (
 from jointdist.errors import SignedLawWarning
 from jointdist.kernels import Gaussian
 
-__all__ = ["Data", "Held", "cme", "compared", "jdl", "jpdl"]
+__all__ = ["RIDGES", "SMALL", "Data", "Held", "Scales", "cme", "compared", "jdl", "jpdl"]
 
 RIDGES = tuple((10.0 ** np.arange(-1, -13.1, -1)).tolist())
 MOST = 5000  # conditions that models are chosen on
@@ -66,7 +66,12 @@ class Data(NamedTuple):
         return float(np.mean(self.score(laws, held.truth)))
 
 
-def jdl(scales: Scales, names: Sequence[str], **arguments: Any) -> Family:
+def jdl(
+    scales: Scales,
+    names: Sequence[str],
+    ridges: Sequence[float] = RIDGES,
+    **arguments: Any,
+) -> Family:
     """Return joint distributions with free marginals, exact ones, or the paper's constraints.
 
     Parameters
@@ -75,39 +80,46 @@ def jdl(scales: Scales, names: Sequence[str], **arguments: Any) -> Family:
         The scales of the kernels of X and of Y, see :class:`~experiments.protocol.Family`.
     names : sequence of str
         The variants.
+    ridges : sequence of float
+        What they choose from, where that is cheap.
     **arguments
         Of the estimator.
     """
     variants = {
-        "JDL": Variant(RIDGES, {"marginals": "free"}),
-        "JDL exact": Variant(RIDGES, {"marginals": "exact"}),
+        "JDL": Variant(ridges, {"marginals": "free"}),
+        "JDL exact": Variant(ridges, {"marginals": "exact"}),
         "JDL tightened": Variant(FEW, {"marginals": "total", "positivity": "tightened"}),
     }
     return _kernel_family(JointDistribution, variants, scales, names, arguments)
 
 
-def cme(scales: Scales, names: Sequence[str], **arguments: Any) -> Family:
+def cme(
+    scales: Scales,
+    names: Sequence[str],
+    ridges: Sequence[float] = RIDGES,
+    **arguments: Any,
+) -> Family:
     """Return conditional mean embeddings, without constraints or with those on average.
 
     Parameters
     ----------
-    scales, names, **arguments
+    scales, names, ridges, **arguments
         As for joint distributions.
     """
     average = {"normalization": "average", "positivity": "average"}
-    variants = {"CME": Variant(RIDGES), "CME average": Variant(RIDGES, average)}
+    variants = {"CME": Variant(ridges), "CME average": Variant(ridges, average)}
     return _kernel_family(ConditionalMeanEmbedding, variants, scales, names, arguments)
 
 
-def jpdl(names: Sequence[str]) -> Family:
+def jpdl(names: Sequence[str], ridges: Sequence[float] = SMALL) -> Family:
     """Return polynomial models of degree four, or those that are sums of squares.
 
     Parameters
     ----------
-    names
+    names, ridges
         As for joint distributions.
     """
-    variants = {"JPDL": Variant(SMALL), "JPDL sos": Variant(FEW, {"positivity": "sos"})}
+    variants = {"JPDL": Variant(ridges), "JPDL sos": Variant(FEW, {"positivity": "sos"})}
 
     def make(_: float, __: float) -> PolynomialJointDistribution:
         return PolynomialJointDistribution(4, regularization=1.0, random_state=0)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,25 +11,42 @@ from matplotlib.figure import Figure
 from experiments.claims import Claim, verdict
 from experiments.drawing import Panel, lines
 from experiments.markdown import by_model, by_size, edges, series
-from experiments.moments import Data, cme, compared, jdl, jpdl
+from experiments.moments import RIDGES, SMALL, Data, Scales, cme, compared, jdl, jpdl
+from experiments.protocol import Family
 from experiments.store import Row, Settings
 from experiments.study import Study
 from jointdist.datasets import RunningAverages
 
-__all__ = ["HOW", "NAMES", "PRESETS", "STUDY", "D", "settings"]
+__all__ = ["NAMES", "PRESETS", "STUDY", "D", "families", "settings"]
 
 D = 3
-SCALES = (0.5, 1.0, 2.0, 4.0, 8.0)
-SCALES_JDL = SCALES, (0.5, 0.25, 1.0)
-SCALES_CME = SCALES, (0.25, 0.12, 0.5, 1.0)
+SCALES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0), (0.5, 0.12, 0.25, 1.0, 2.0)  # of X and of Y
 NAMES = ("JDL", "JDL exact", "JPDL", "CME")
 PRESETS = {
     "tiny": {"runs": 1, "sizes": (50,), "tests": 100},
     "quick": {"runs": 10, "sizes": (50, 100, 200)},
     "full": {"runs": 100, "sizes": (50, 100, 200)},
 }
-HOW = {"tol": 1e-6, "pivoting": "greedy", "max_rank": 1000}
-FAMILIES = jdl(SCALES_JDL, NAMES, **HOW), jpdl(NAMES), cme(SCALES_CME, NAMES, **HOW)
+HOW: dict[str, Any] = {"tol": 1e-6, "pivoting": "greedy", "max_rank": 1000}
+
+
+def families(scales: Scales) -> list[Family]:
+    """Return all models, with larger ridges than for many rows.
+
+    Parameters
+    ----------
+    scales : pair of sequences of float
+        The scales of the kernels of X and of Y.
+    """
+    more = (10.0, 1.0, *RIDGES)
+    return [
+        jdl(scales, NAMES, more, **HOW),
+        jpdl(NAMES, (1e6, 1e5, 1e4, 1e3, *SMALL)),
+        cme(scales, NAMES, more, **HOW),
+    ]
+
+
+FAMILIES = families(SCALES)
 
 
 def settings(runs: int, sizes: Sequence[int], tests: int = 5000) -> Iterator[Settings]:
