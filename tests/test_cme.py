@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
@@ -375,6 +375,18 @@ class TestLaws:
         assert_allclose(law.mean(), 0, atol=1e-12)
         with pytest.warns(SignedLawWarning, match="have no law"):
             assert np.isnan(law.median())
+
+    def test_hardly_any_mass_is_no_law(self):
+        rng = np.random.default_rng(0)
+        x, y = rng.normal(size=(300, 1)), 1e5 * rng.standard_cauchy(size=(300, 2))
+        model = CME(Gaussian(1.0), Gaussian(1e4), regularization=1.0, random_state=0)
+        law = model.fit(x, y).given(np.linspace(2, 15, 200)[:, None])
+        some = law.mass() > 1e-8
+        assert np.any((law.mass() > 1e-12) & ~some)  # of which few digits are right
+        with pytest.warns(SignedLawWarning, match="have no law"):
+            score = jd.scores.energy_score(law, np.zeros((200, 2)))
+        assert_array_equal(np.isnan(score), ~some)
+        assert np.all(score[some] >= 0)  # a distance
 
     def test_words(self):
         frame = pd.DataFrame({"x": list("aabbb" * 20), "y": list("uvvvu" * 20)})

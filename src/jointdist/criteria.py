@@ -31,7 +31,7 @@ from jointdist.errors import SignedLawWarning, Words, require
 from jointdist.fitting import Problem
 from jointdist.joint import Joint
 from jointdist.law import Conditional
-from jointdist.laws import FewSupport, Laws, Support
+from jointdist.laws import NO_MASS, FewSupport, Laws, Support
 from jointdist.queries import Fixed
 from jointdist.sample import Sample
 
@@ -47,7 +47,6 @@ __all__ = [
 
 Criterion: TypeAlias = str | Callable[[Conditional, Any], ArrayLike]
 
-_NOTHING = 1e-12  # a mass that may be rounding
 _ROUNDING = 1e-10  # of means of functions that are centred
 _SCORES = ("crps", "energy_score", "interval_score", "log_score", "second_moment_loss")
 
@@ -277,7 +276,7 @@ def energy_risk(trial: Trial, H: Vector) -> float:
         W = trial.affine(H)
         return constant + float(np.sum(W * (trial.linear - Q @ W @ trial.gram)))
     t = trial.laws(H)
-    if not (1 + t @ held.support.atoms.mean > _NOTHING).all():
+    if not (1 + t @ held.support.atoms.mean > NO_MASS).all():
         return np.nan
     return held.mean(held.energy.scores(t, held.near))
 

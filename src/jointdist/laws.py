@@ -22,10 +22,9 @@ from jointdist.ordered import Ordered, order_by
 from jointdist.quantiles import quantiles
 from jointdist.queries import Fixed, Queries
 
-__all__ = ["FewSupport", "Laws", "Support", "blank"]
+__all__ = ["NO_MASS", "FewSupport", "Laws", "Support", "blank"]
 
-
-_NOTHING = 1e-12  # a mass that may be rounding
+NO_MASS = 1e-8  # of which, less than one as it is, rounding leaves too few digits
 
 
 class Support:
@@ -161,13 +160,13 @@ class Laws:
     def each(self, f: Callable[[Vector, Vector, slice], NDArray[Any]]) -> NDArray[Any]:
         """Return the results of ``f(t, mass, which)`` for all laws, a part at a time.
 
-        If they are divided by it, there is no law without a positive mass, and the result
+        If they are divided by it, there is no law without a mass to speak of, and the result
         is NaN (-1 for integers). If not, ``f`` gets ones.
         """
         results, start, none = [], 0, 0
         for t in self.queries.parts():
             mass = 1 + t @ self.atoms.mean if self.divided else np.ones(len(t))
-            bad = ~(mass > _NOTHING)
+            bad = ~(mass > NO_MASS)
             if bad.any():
                 none += int(bad.sum())
                 t, mass = np.where(bad[:, None], 0.0, t), np.where(bad, 1.0, mass)  # noqa: PLW2901
