@@ -4,9 +4,32 @@ import os
 from functools import cache
 from typing import Any
 
-__all__ = ["VARIABLE", "device_name", "to_device"]
+from experiments.refusal import RefusalError
+
+__all__ = ["VARIABLE", "device_name", "require_device", "to_device"]
 
 VARIABLE = "JOINTDIST_DEVICE"  # of the environment, which processes of a pool share
+
+
+def require_device(place: str) -> None:
+    """Raise unless PyTorch has a device, and double precision on it.
+
+    Parameters
+    ----------
+    place : str
+        The name of the device.
+    """
+    try:
+        import torch  # noqa: PLC0415  # not a dependency
+    except ModuleNotFoundError as error:
+        msg = f"needs PyTorch, which is not installed. Got {place!r}."
+        raise RefusalError(msg) from error
+    try:
+        torch.zeros(1, dtype=torch.float64, device=place).tolist()
+    except (AssertionError, ImportError, RuntimeError, TypeError) as error:
+        why = str(error).partition(". ")[0].partition("\n")[0]  # the first sentence
+        msg = f"must be a device that PyTorch has, such as cuda. Got {place!r}: {why}."
+        raise RefusalError(msg) from error
 
 
 def to_device(array: Any) -> Any:

@@ -8,15 +8,20 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
 
+from experiments import famafrench, store
+from experiments.__main__ import main
 from experiments.claims import verdict
+from experiments.device import VARIABLE
 from experiments.markdown import by_size, number
 from experiments.pages import checksum, pages, write_figures
+from experiments.refusal import RefusalError
 from experiments.store import Store, read_table
 from experiments.studies import STUDIES
 from experiments.study import Study, run, settings_of
@@ -222,7 +227,7 @@ def test_verdict(cases, words):
     [
         (0.0, "0"),
         (0.12345, "0.123"),
-        (1234.5, "1.23e+03"),
+        (1234.5, "1,234"),
         (2.5e-7, "2.5·10⁻⁷"),
         (3e8, "3.0·10⁸"),
         (np.nan, "–"),
@@ -240,7 +245,6 @@ def test_means_and_quantiles():
         "| --- | --- | --- | --- |",
         "| 1,000 | 101 | 50 (5, 95) | – |",
     ]
-    assert "| 100 | –" in by_size(table, "loss", ["A", "B"], worst=True)
 
 
 def test_command_refuses_unknown_studies():
@@ -249,3 +253,152 @@ def test_command_refuses_unknown_studies():
     found = subprocess.run(command, cwd=ROOT, env=env, check=False, capture_output=True)
     assert found.returncode == 2
     assert b"invalid choice: 'nonsense'" in found.stderr
+
+
+@pytest.fixture
+def told(monkeypatch, capsys):
+    """Return a function from words of the command to what it says when it refuses them."""
+    monkeypatch.setenv(VARIABLE, "")  # the command sets it
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def told(*words):
+        with pytest.raises(SystemExit) as ended:
+            main([str(word) for word in words])
+        assert ended.value.code == 2
+        return capsys.readouterr().err.splitlines()[-1]
+
+    return told
+
+
+@pytest.mark.parametrize("what", ["uniform", "pages"])
+def test_command_refuses_what_is_no_folder(what, told, tmp_path):
+    file = tmp_path / "file"
+    file.touch()
+    line = told(what, "--preset", "tiny", "--results", file)
+    rule = "argument --results: must be a folder to read and write."
+    assert line.endswith(f"error: {rule} Got '{file}': Not a directory.")
+
+
+def test_command_refuses_a_folder_that_cannot_be_made(told):
+    line = told("uniform", "--preset", "tiny", "--results", "/proc/x")
+    assert line.endswith("Got '/proc/x': No such file or directory.")
+
+
+@pytest.mark.parametrize("what", ["uniform", "pages"])
+@pytest.mark.parametrize("content", [b"", b"a,b\n1,2\n", b"\xff\xfe\x00", b'a\n1,2\n"'])
+def test_command_refuses_other_tables(what, content, told, tmp_path):
+    table = tmp_path / "tables" / "uniform.csv"
+    table.parent.mkdir()
+    table.write_bytes(content)
+    line = told(what, "--preset", "tiny", "--results", tmp_path)
+    rule = "argument --results: must be a folder with tables of these studies."
+    assert f"error: {rule} Got '{tmp_path}'; uniform: " in line
+    assert table.read_bytes() == content
+    assert not table.with_suffix(".jsonl").exists()
+
+
+def test_command_refuses_other_journals(tmp_path):
+    journal = tmp_path / "tables" / "uniform.jsonl"
+    journal.parent.mkdir()
+    journal.write_text("[\n")
+    found = subprocess.run(
+        _command(tmp_path, 1), cwd=ROOT, check=False, capture_output=True, text=True
+    )
+    assert found.returncode == 2
+    assert "with tables of these studies" in found.stderr
+    assert "Traceback" not in found.stderr
+
+
+def test_command_refuses_tables_of_another_run(told, monkeypatch, tmp_path):
+    monkeypatch.setattr(store, "_PATIENCE", 0.1)
+    with Store(_path(tmp_path, STUDIES["uniform"]), STUDIES["uniform"].keys):
+        line = told("uniform", "--preset", "tiny", "--results", tmp_path)
+    assert "error: another run is writing to" in line
+
+
+def test_errors_of_computations_have_their_traceback(monkeypatch, tmp_path):
+    def fail(settings):
+        raise ValueError(settings)
+
+    monkeypatch.setenv(VARIABLE, "")
+    monkeypatch.setitem(STUDIES, "uniform", replace(STUDIES["uniform"], compute=fail))
+    with pytest.raises(ValueError, match="seed"):
+        main(["uniform", "--preset", "tiny", "--results", str(tmp_path)])
+
+
+def test_command_refuses_devices_without_pytorch(told, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    line = told("uniform", "--device", "cuda")
+    rule = "argument --device: needs PyTorch, which is not installed. Got 'cuda'."
+    assert line.endswith(f"error: {rule}")
+
+
+def test_command_refuses_devices_that_pytorch_has_not(told, monkeypatch):
+    def zeros(*_, **__):
+        msg = "Expected one of cpu, cuda. And more\nlines"
+        raise RuntimeError(msg)
+
+    torch = SimpleNamespace(zeros=zeros, float64=float)
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    rule = "argument --device: must be a device that PyTorch has, such as cuda."
+    line = told("uniform", "--device", "foo")
+    assert line.endswith(f"error: {rule} Got 'foo': Expected one of cpu, cuda.")
+
+
+def test_command_refuses_few_rows(told):
+    line = told("gaussian", "--sizes", "100", "9")
+    rule = "argument --sizes: must be a whole number of at least 10."
+    assert line.endswith(f"error: {rule} Got '9'.")
+
+
+@pytest.mark.parametrize("size", [499, 1000, 30_000])
+def test_command_refuses_days_that_are_not_there(size, told, tmp_path):
+    options = ["--preset", "tiny", "--results", tmp_path, "--sizes", size]
+    rule = "famafrench: `--sizes` must be from 500 to 999: there are 1,499 pairs of days"
+    line = told("famafrench", *options)
+    assert line.endswith(
+        f"error: {rule} (simulated), 500 of them to test on. Got {size:,}."
+    )
+
+
+def test_all_test_days_are_there(monkeypatch):
+    days = np.random.default_rng(0).normal(size=(6001, 25))
+    monkeypatch.setattr(famafrench, "_portfolios", lambda: days)
+    assert len(famafrench.sample("french", 5, 1000, 0).test.y) == 5000
+    with pytest.raises(
+        RefusalError, match=r"to 1,000: there are 6,000 pairs .* Got 1,001\."
+    ):
+        famafrench.sample("french", 5, 1001, 0)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_command_tells_where_data_are_looked_for(jobs, tmp_path):
+    nowhere = {"JOINTDIST_SHARED": str(tmp_path), "SCIKIT_LEARN_DATA": str(tmp_path)}
+    env = {**os.environ, **nowhere, "https_proxy": "http://127.0.0.1:9"}
+    command = [sys.executable, "-m", "experiments", "famafrench", "--results", tmp_path]
+    command += ["--sizes", "500", "--runs", "1", "--jobs", str(jobs)]
+    found = subprocess.run(
+        command, cwd=ROOT, env=env, check=False, capture_output=True, text=True
+    )
+    assert found.returncode == 2
+    line = found.stderr.splitlines()[-1]
+    assert f"error: famafrench: there is no file {tmp_path / 'data' / 'french'}" in line
+    assert "could not be downloaded" in line
+    assert "JOINTDIST_SHARED" in line
+    assert "Traceback" not in found.stderr
+
+
+def test_help_tells_where_data_are_looked_for(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert "JOINTDIST_SHARED" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["famafrench", "uniform"])
+def test_command_tells_that_data_are_simulated(name, monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv(VARIABLE, "")
+    study = replace(STUDIES[name], compute=lambda _: [{"loss": 1.0}], draw=lambda _: {})
+    monkeypatch.setitem(STUDIES, name, study)
+    main([name, "--preset", "tiny", "--results", str(tmp_path)])
+    told = "famafrench: data are simulated in this preset" in capsys.readouterr().err
+    assert told == (name == "famafrench")
