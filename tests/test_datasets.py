@@ -300,6 +300,26 @@ class TestMessages:
         with pytest.raises(ValueError, match=r"`weighting` must be one of .* Got 'size'"):
             fetch_french_portfolios(tmp_path, weighting="size")
 
+    def test_a_pair_the_wrong_way_round(self, tmp_path):
+        folder = write(tmp_path)
+        pair = folder / FIRST, folder / SECOND
+        message = (
+            r"^fetch_french_portfolios: `path` must be a file of portfolios, which comes "
+            r"first in a pair\. Got a file of factors, .*F-F_Research"
+        )
+        for path in (pair[::-1], pair[1]):
+            with pytest.raises(ValueError, match=message):
+                fetch_french_portfolios(path)
+
+    def test_a_pair_of_folders(self, tmp_path):
+        folder = write(tmp_path)
+        message = (
+            r"`path` must be a folder, or a pair of files: .* Got the folder .* in a p"
+        )
+        for pair in ((folder, folder), (folder / FIRST, folder), (folder, folder / SECOND)):
+            with pytest.raises(ValueError, match=message):
+                fetch_french_portfolios(pair)
+
     def test_archives_that_are_not_whole(self, tmp_path):
         folder = write(tmp_path)
         file = folder / f"{PORTFOLIOS}_CSV.zip"
@@ -318,6 +338,35 @@ class TestMessages:
             archive.writestr("more.csv", "")
         with pytest.raises(ValueError, match=r"of one\. Got \['data.CSV', 'more.csv'\] in"):
             fetch_french_portfolios(folder)
+
+
+class TestTable:
+    def test_columns_are_sequences_of_any_kind(self):
+        table = Table({"a": [3, 1], "b": ("yes", "no")}, c=np.array([0.5, 1.5]))
+        assert_array_equal(table.matrix("a", "b", "c"), [[3, 1, 0.5], [1, 0, 1.5]])
+        assert repr(table) == "Table(2 rows: a, b, c)"
+        assert all(isinstance(column, np.ndarray) for column in table.values())
+        again = pickle.loads(pickle.dumps(table))  # noqa: S301
+        assert_array_equal(again.matrix(*table), table.matrix(*table))
+        assert Table() == {}
+
+    @pytest.mark.parametrize(
+        ("columns", "message"),
+        [
+            (
+                {"a": np.ones(3), "b": np.ones(2)},
+                r"`b` must be as long as 'a' \(3 rows\)\. Got 2 rows",
+            ),
+            ({"a": [1.0], "b": []}, r"`b` must be as long as 'a' \(1 rows\)\. Got 0 rows"),
+            ({"a": np.ones((2, 1))}, r"`a` must be a column.*\. Got shape \(2, 1\)"),
+            ({"a": 1.0}, r"`a` must be a column.*\. Got shape \(\)"),
+            ({"a": [[1.0], [1.0, 2.0]]}, r"`a` must be a column.*\. Got \[\[1.0\], \["),
+            ({3: [1.0]}, r"`columns` must be named by words\. Got 3"),
+        ],
+    )
+    def test_columns_that_make_no_table(self, columns, message):
+        with pytest.raises(ValueError, match=f"^Table: {message}"):
+            Table(columns)
 
 
 def flipped(content):
@@ -664,11 +713,17 @@ class TestNormalPair:
             (np.array([[1.0, 0.5], [0.4, 1.0]]), r"array\("),
             (np.array([[1.0, np.nan], [np.nan, 1.0]]), r"array\("),
             (np.array([[1.0, 2.0], [2.0, 1.0]]), "smallest eigenvalue -1"),
+            ("abc", "'abc'"),
+            ([["1", "0"], ["0", "1"]], r"\[\['1', '0'\]"),
+            ([[1.0, 0.5], [0.5]], r"\[\[1.0, 0.5\], \[0.5\]\]"),
+            (np.eye(2) + 0j, r"array\(.*j"),
+            ([[10**400, 0], [0, 1]], r"\[\[1000"),
+            ({}, "{}"),
         ],
     )
     def test_matrices_that_are_no_covariances(self, C, got):
         message = "`covariance` must be a symmetric, positive definite matrix of even size"
-        with pytest.raises(ValueError, match=f"^NormalPair: {message}. Got {got}"):
+        with pytest.raises(ValueError, match=f"(?s)^NormalPair: {message}. Got {got}"):
             NormalPair(C)
 
     def test_a_pair_needs_variables(self):

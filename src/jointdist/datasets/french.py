@@ -115,6 +115,10 @@ def _given(path: object) -> list[Path]:
     rule = "a path, a pair of paths or None"
     require(len(paths) == len(asked) == 1 + several, _WHERE, "path", rule, path)
     if several:
+        rule = "a folder, or a pair of files: of the portfolios, and of the factors"
+        folders = [str(place) for place in paths if place.is_dir()]
+        got = Words(f"the folder {' and the folder '.join(folders)} in a pair")
+        require(not folders, _WHERE, "path", rule, got)
         return paths
     place = paths[0]
     if place.is_dir():
@@ -136,6 +140,10 @@ def _inside(folder: Path, name: str) -> Path:
 def _portfolios(file: Path, weighting: Weighting) -> Columns:
     """Return the dates and the returns of a file of portfolios."""
     sections, title = _sections(file), f"{weighting} weighted"
+    few = all(len(section.names) < len(_PORTFOLIOS) for section in sections)
+    factors = few and any(set(_FACTORS) <= set(section.names) for section in sections)
+    rule = "a file of portfolios, which comes first in a pair"
+    require(not factors, _WHERE, "path", rule, Words(f"a file of factors, {file}"))
     found = [s for s in sections if title in (s.title or "value weighted").lower()]
     rule = f"a file with one table of days whose title is about {title} returns"
     got = Words(f"{file} with {[section.title for section in sections]}")

@@ -49,7 +49,9 @@ class NormalPair:
 
     def __post_init__(self) -> None:
         rule = "a symmetric, positive definite matrix of even size"
-        C = np.array(self.covariance, dtype=np.float64)
+        C = _numbers(self.covariance)
+        require(C is not None, "NormalPair", "covariance", rule, self.covariance)
+        assert C is not None  # noqa: S101  # for type checkers
         even = C.ndim == 2 and C.shape[0] == C.shape[1] and len(C) > 0 and len(C) % 2 == 0
         got = Words(f"shape {C.shape}")
         require(even, "NormalPair", "covariance", rule, got)
@@ -224,6 +226,15 @@ class RunningAverages:
             The conditions.
         """
         return _second_moments(*self.conditional(X))
+
+
+def _numbers(values: object) -> Matrix | None:
+    """Return a copy of real numbers; None if they are something else."""
+    try:
+        given = np.asarray(values)
+        return np.array(given, dtype=np.float64) if given.dtype.kind in "biufO" else None
+    except (OverflowError, TypeError, ValueError):
+        return None
 
 
 def _halves(

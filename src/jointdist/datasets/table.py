@@ -5,13 +5,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jointdist.errors import require
+from jointdist.errors import Words, require
 
 __all__ = ["Table"]
 
 
 class Table(dict[str, NDArray[Any]]):
-    """Named columns of equal length: a dict, which ``pandas.DataFrame`` takes as it is."""
+    """Named columns of equal length: a dict, which ``pandas.DataFrame`` takes as it is.
+
+    It is made as a dict is; sequences become arrays.
+    """
+
+    def __init__(self, *columns: Any, **named: Any) -> None:
+        given = dict(*columns, **named)
+        super().__init__({name: _column(name, values) for name, values in given.items()})
+        lengths = {name: len(column) for name, column in self.items()}
+        first = next(iter(lengths), "")
+        for name, n in lengths.items():
+            rule = f"as long as {first!r} ({lengths[first]} rows)"
+            require(n == lengths[first], "Table", name, rule, Words(f"{n} rows"))
 
     def __repr__(self) -> str:
         n = len(next(iter(self.values()))) if self else 0
@@ -32,6 +44,20 @@ class Table(dict[str, NDArray[Any]]):
         known = names and set(map(repr, names)) <= set(map(repr, self))
         require(known, "Table.matrix", "names", rule, names)
         return np.stack([_codes(self[name]) for name in names], axis=1)
+
+
+def _column(name: object, values: object) -> NDArray[Any]:
+    """Return a column as an array."""
+    require(isinstance(name, str), "Table", "columns", "named by words", name)
+    rule = "a column: an array or sequence of one dimension"
+    try:
+        column = np.asarray(values)
+    except ValueError:  # rows of several lengths
+        require(False, "Table", str(name), rule, values)
+        raise
+    got = Words(f"shape {column.shape}")
+    require(column.ndim == 1, "Table", str(name), rule, got)
+    return column
 
 
 def _codes(column: NDArray[Any]) -> NDArray[np.float64]:
