@@ -73,6 +73,8 @@ def test_goes_on_learning():
     ("params", "message"),
     [
         ({"tol": 0.1}, r"refit: `params` must be among .*'regularization'.*Got \['tol'\]"),
+        ({"tol": 0.1}, r"; others need `fit`\. Got \['tol'\]"),
+        ({"regularization": "auto"}, r'; "auto" needs `fit`\. Got \'auto\''),
         ({"normalization": "none"}, r"`params` must be among"),
         ({"regularization": "auto"}, r"`regularization` must be a number of at least 0"),
         ({"regularization": -1.0}, r"`regularization` must be a number of at least 0"),
@@ -81,6 +83,25 @@ def test_goes_on_learning():
 def test_bad_input(params, message):
     with pytest.raises(ValueError, match=message):
         JDL.fit(X, Y).refit(**params)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        JointDistribution(random_state=0),
+        ConditionalMeanEmbedding(random_state=0),
+        PolynomialJointDistribution(random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_ridge_that_was_given_was_not_selected(model):
+    fitted = model.fit(X[:100], Y[:100])
+    chosen = fitted.selection_
+    assert fitted.refit(regularization=0.1).selection_ is None
+    assert fitted.selection_ is chosen
+    free = fitted.refit()
+    assert free.selection_ is chosen
+    assert free.regularization_ == fitted.regularization_
 
 
 def test_embedding_keeps_its_landmarks_after_rows_have_gone():

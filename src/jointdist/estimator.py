@@ -207,12 +207,15 @@ class LawEstimator(RegressorMixin, NestedParameters, BaseEstimator, ABC):
         ----------
         **params
             New values of ``regularization``, ``positivity``, ``marginals``,
-            ``normalization`` or ``grid_rows``, whichever the estimator has.
+            ``normalization`` or ``grid_rows``, whichever the estimator has. All others
+            need :meth:`fit`.
 
         Returns
         -------
         estimator
-            A new model, fitted to the same rows.
+            A new model, fitted to the same rows. With a ridge that was given its
+            ``selection_`` is None, as nothing chose that ridge; kernels and degrees are
+            still those that were chosen.
 
         Examples
         --------
@@ -226,12 +229,14 @@ class LawEstimator(RegressorMixin, NestedParameters, BaseEstimator, ABC):
         """
         check_is_fitted(self)
         names = [name for name in self.get_params(deep=False) if name in _SOLVED]
-        known, rule = set(params) <= set(names), f"among {names}"
+        known, rule = set(params) <= set(names), f"among {names}; others need `fit`"
         where, ridge = f"{self._name}.refit", params.get("regularization")
         require(known, where, "params", rule, list(params))
-        rule = "a number of at least 0"
+        rule = 'a number of at least 0; "auto" needs `fit`'
         require(not isinstance(ridge, str), where, "regularization", rule, ridge)
         model = copy(self).set_params(**params)
+        if "regularization" in params:
+            model.selection_ = None
         model._check()  # noqa: SLF001
         return model._solve_again()  # noqa: SLF001
 
