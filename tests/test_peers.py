@@ -8,10 +8,11 @@ from scipy import integrate, stats
 from scipy.spatial.distance import cdist
 from sklearn.metrics import brier_score_loss, log_loss
 
+from benchmarks.peers import __main__ as command
 from benchmarks.peers import laws, report, study
 from benchmarks.peers.data import SETS, Task, load, numbers, present
 from benchmarks.peers.densities import kernel_density, least_squares
-from benchmarks.peers.methods import METHODS
+from benchmarks.peers.methods import METHODS, Method, marginal
 from jointdist import JointDistribution, scores
 
 NOISE = 0.5
@@ -260,3 +261,112 @@ def test_pages_and_pictures_show_losses_as_plainly_as_wins():
         ax.get_offsets() for ax in figure.axes[0].collections if len(ax.get_offsets())
     ]
     assert any(np.allclose(xy, [[1, 0], [4.05 / 1.05, 1]]) for xy in places)
+
+
+def result(method, kind="law", data="set", **values):
+    """Return a row of a table."""
+    row = {"data": data, "split": 0, "method": method, "kind": kind, "rows": 100_000}
+    row |= {
+        "version": "scikit-learn 1",
+        "train_rows": 100_000,
+        "score": 1.0,
+        "fit_cpu": 1.0,
+    }
+    return row | values
+
+
+def test_methods_that_are_not_run_are_named(monkeypatch, capsys):
+    known = {
+        "here": Method(marginal),
+        "absent": Method(marginal, "no-such-package"),
+        "slow": Method(marginal, limit=250),
+    }
+    monkeypatch.setitem(METHODS, "joint", known)
+    monkeypatch.setitem(SETS, "nowhere", SETS["naval"]._replace(file="no/such/file"))
+    found = list(study.settings({"gaussian, 3 + 3, small": 2, "nowhere": 1}))
+    assert [(own["method"], own["split"]) for own in found] == [("here", 0), ("here", 1)]
+    assert capsys.readouterr().err.splitlines() == [
+        "skipped: absent: no-such-package is not installed (gaussian, 3 + 3, small)",
+        "skipped: slow: more than 250 rows (gaussian, 3 + 3, small)",
+        "skipped: nowhere: its files are not at hand (see JOINTDIST_SHARED)",
+    ]
+
+
+def test_help_lists_sets_and_methods(monkeypatch, capsys):
+    monkeypatch.setitem(METHODS["law"], "absent", Method(marginal, "no-such-package"))
+    with pytest.raises(SystemExit):
+        command.main(["--help"])
+    told = capsys.readouterr().out
+    assert all(f'"{name}"' in told for name in SETS)
+    assert all(name in told for own in METHODS.values() for name in own)
+    assert "absent (not installed)" in told
+
+
+def test_sets_that_were_not_asked_for_are_not_printed(monkeypatch, capsys, tmp_path):
+    asked, other = "low-rank step, small", "gaussian, 3 + 3, small"
+    rows = [result("fmca", "factor", asked, rank=9), result("LSCDE", "joint", other)]
+
+    def run(_, todo, path):
+        assert {settings["data"] for settings in todo} == {asked}
+        path.parent.mkdir()
+        pd.DataFrame(rows).to_csv(path, index=False)
+
+    monkeypatch.setattr(command, "run", run)
+    command.main(["--preset", "tiny", "--sets", asked, "--results", str(tmp_path)])
+    told = capsys.readouterr().out
+    assert "| fmca | 1 | 9 | 1 |" in told
+    assert "LSCDE" not in told
+
+
+def test_only_methods_of_the_table_are_described():
+    page = report.markdown(pd.DataFrame([result("LSCDE"), result("marginal")]))
+    assert "* LSCDE: parameters by validation" in page
+    assert "* marginal: " in page
+    others = {name for own in METHODS.values() for name in own} - {"LSCDE", "marginal"}
+    assert not [name for name in others if name in page]
+    assert "Nystroem" not in page
+    assert "†" not in page
+    few = report.markdown(pd.DataFrame([result("LSCDE", train_rows=10)]))
+    assert "same rows, or a random choice of them where there is a †" in few
+    both = report.markdown(pd.DataFrame([result("quantile-forest, independent")]))
+    assert "* quantile-forest: 200 trees" in both
+    assert "* independent: " in both
+
+
+def test_pages_tell_numbers_in_words_that_people_read():
+    rows = [
+        result("LSCDE", score=1.12e11, memory_mb=1080.4, predict_cpu=2e-5),
+        result("KDE", kind="joint", predict_cpu=1.0),
+        result("fmca", kind="factor", rank=241.0, score=9.6e-4),
+    ]
+    page = report.markdown(pd.DataFrame(rows))
+    for cell in ("1.1·10¹¹", "1,080", "2.0·10⁻⁵"):
+        assert f"| LSCDE | {cell} |" in page.replace("**", "")
+    assert "predict all test rows, which is to compute the quantiles that are" in page
+    assert "predict all test rows, which is to compute the 256 draws from each law" in page
+    assert "Normal data of 100,000 rows, tolerance 0.001:\n\n|  | trace error |" in page
+    assert "| fmca | 9.6·10⁻⁴ | 241 | 1 |" in page
+
+
+def test_methods_look_the_same_in_all_figures_and_like_no_other():
+    kinds = ("law", "joint", "event")
+    rows = [result(name, kind) for kind in kinds for name in reversed(METHODS[kind])]
+    looks = {}
+    for figure in report.draw(pd.DataFrame(rows)).values():
+        for dots, name in zip(*figure.axes[0].get_legend_handles_labels(), strict=True):
+            shape = dots.get_paths()[0].vertices.tobytes()
+            look = shape, dots.get_edgecolors().tobytes()
+            looks.setdefault(name, set()).add(look)
+    assert set(looks) == {name for kind in kinds for name in METHODS[kind]}
+    assert all(len(own) == 1 for own in looks.values())
+    assert len(set.union(*looks.values())) == len(looks)
+
+
+def test_titles_stay_within_figures():
+    row = result("LSCDE", "joint", "a set of a rather long name")
+    (figure,) = report.draw(pd.DataFrame([row])).values()
+    figure.draw_without_rendering()
+    titles = [figure._suptitle, *(ax.title for ax in figure.axes)]
+    for title, room in zip(titles, [figure, *figure.axes], strict=True):
+        box, whole = title.get_window_extent(), room.get_window_extent()
+        assert not title.get_text() or whole.x0 <= box.x0 <= box.x1 <= whole.x1

@@ -1,9 +1,13 @@
 """Run the comparison, or go on with it: ``python -m benchmarks.peers --preset full``."""
 
 import argparse
+import textwrap
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks.peers.report import markdown
+from benchmarks.peers.data import SETS
+from benchmarks.peers.methods import METHODS
+from benchmarks.peers.report import TITLES, markdown
 from benchmarks.peers.study import STUDY
 from experiments.pages import write_figures
 from experiments.store import read_table
@@ -12,14 +16,19 @@ from experiments.study import run
 ROOT = Path(__file__).parents[2]
 
 
-def main() -> None:
-    """Compute what the table lacks, draw it, and print it as Markdown."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__)
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Compute what the table lacks, draw it, and print what was asked for as Markdown."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.peers",
+        description=__doc__,
+        epilog="\n".join(_epilog()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--preset", choices=list(STUDY.presets), default="quick")
     parser.add_argument("--sets", nargs="+", help="of the preset; by default all")
     help_ = "folder of tables and figures; docs/results for full, results/PRESET otherwise"
     parser.add_argument("--results", type=Path, help=help_)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     full = options.preset == "full"
     default = ROOT / "docs" / "results" if full else ROOT / "results" / options.preset
     folder = options.results or default
@@ -27,13 +36,38 @@ def main() -> None:
     unknown = sorted(set(options.sets or ()) - set(splits))
     if unknown:
         parser.error(f"--sets must be among {list(splits)}. Got {unknown}.")
-    todo = list(STUDY.settings({name: splits[name] for name in options.sets or splits}))
+    asked = {name: splits[name] for name in options.sets or splits}
+    todo = list(STUDY.settings(asked))
     if not todo:
         parser.exit(1, "no files of these sets are at hand, see JOINTDIST_SHARED\n")
     table = folder / "tables" / f"{STUDY.name}.csv"
     run(STUDY, todo, table)
     write_figures(STUDY, table, folder / "figures")
-    print(markdown(read_table(table, STUDY.keys)))
+    found = read_table(table, STUDY.keys)
+    print(markdown(found[found["data"].isin(asked)]))
+
+
+def _epilog() -> Iterator[str]:
+    """Yield the sets of the presets, and the methods for each kind of set."""
+    for name, preset in STUDY.presets.items():
+        yield _listed(f"sets of {name}", [f'"{data}"' for data in preset["splits"]])
+    for kind, methods in METHODS.items():
+        sets = [f'"{name}"' for name, source in SETS.items() if source.kind == kind]
+        known = [
+            name if method.version else f"{name} (not installed)"
+            for name, method in methods.items()
+        ]
+        yield ""
+        yield TITLES[kind]
+        yield _listed("  sets", sets)
+        yield _listed("  methods", known)
+
+
+def _listed(head: str, words: list[str]) -> str:
+    """Return a list in lines, none of which ends within a word."""
+    told = "; ".join(word.replace(" ", "\xa0") for word in words)
+    wrapper = textwrap.TextWrapper(79, subsequent_indent="    ", break_on_hyphens=False)
+    return wrapper.fill(f"{head}: {told}").replace("\xa0", " ")
 
 
 if __name__ == "__main__":

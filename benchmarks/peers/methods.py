@@ -65,6 +65,12 @@ class Method:
         except PackageNotFoundError:
             return ""
 
+    def refusal(self, rows: int) -> str:
+        """Return why it is not run on so many rows; empty if it is."""
+        if not self.version:
+            return f"{self.package} is not installed"
+        return f"more than {self.limit:,} rows" if rows > (self.limit or rows) else ""
+
 
 def marginal(task: Task, seed: int) -> Predictor:
     """The sample of outcomes, whatever the condition."""

@@ -1,11 +1,15 @@
 """What the table says: pictures, and tables for a page."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+
+from benchmarks.peers.laws import DRAWS
+from benchmarks.peers.methods import METHODS, TOL
+from experiments.markdown import grid, number
 
 __all__ = ["draw", "markdown", "means"]
 
@@ -17,25 +21,56 @@ TITLES = {
     "factor": "The low-rank step: relative trace error",
 }
 FIGURES = {"law": "laws", "joint": "joint-laws", "event": "events"}
+SHAPES = "osD^v<>pXP*"  # all easy to tell apart
 WORST = 10.0  # of relative scores that are drawn where they are
-INTRODUCTION = """\
-All methods see the same rows and are judged on the same others, by the same functions; none was
-tuned on test rows. `JointDistribution`, `ConditionalMeanEmbedding`, `KernelLogisticRegression`,
-Nystroem and LSCDE choose their parameters by validation on the rows they are fitted to; quantile
-forests have 200 trees with leaves of five rows, xgboost-distribution at most 500 trees and stops
-early on a part of its rows; NGBoost and boosted quantiles (scikit-learn) are as by default. LSCDE,
-least-squares conditional density estimation, is written after its paper in `benchmarks/peers`.
-Scores are means over test rows and splits: few rows that are far off can ruin one, and differences
-of a few percent on a set of one split are not established. Ours are scored by their quantiles like
-all others, which is better than the signed laws behind them. The grids of Nystroem were cut for
-time after single fits had been seen. Memory is a lower bound: small values mean little."""
+SAME = """\
+All methods are given the same rows{few}
+and are judged on the same others, by the same functions; none was tuned on test rows. Scores are
+means over test rows and splits: few rows that are far off can ruin one, and differences of a few
+percent on a set of one split are not established. A dash stands for what was not run, or failed.
+Memory is a lower bound: small values mean little."""
+FEW = ", or a random choice of them where there is a †,"
+VALIDATED = (
+    "JointDistribution",
+    "ConditionalMeanEmbedding",
+    "PolynomialJointDistribution",
+    "JointClassifier",
+    "KernelLogisticRegression",
+    "Nystroem + ridge",
+    "Nystroem + logistic",
+    "LSCDE",
+    "densratio",
+    "KDE, cv_ml",
+)
+ABOUT = {  # by the beginnings of names
+    "JointDistribution": "scored by quantiles of its laws like all others, which is better "
+    "than the signed laws behind them",
+    "quantile-forest": "200 trees with leaves of five rows",
+    "NGBoost": "as by default",
+    "xgboost-distribution": "at most 500 trees, stops early on a tenth of its rows",
+    "boosted quantiles": "20 levels, each by a model of scikit-learn as by default",
+    "boosted classifier": "of scikit-learn, stops early, else as by default",
+    "random forest": "of scikit-learn, 200 trees with leaves of five rows",
+    "Nystroem": "its grids were cut for time after single fits had been seen",
+    "LSCDE": "least-squares conditional density estimation, written after its paper in "
+    "`benchmarks/peers`",
+    "densratio": "ratio of the rows to permuted ones, as weights of the outcomes",
+    "KDE, normal reference": "bandwidths of statsmodels by a rule, without validation",
+    "marginal": "the outcomes of all rows, whatever the condition",
+}
+INDEPENDENT = "laws of single columns, as if these were independent given X"
+PREDICTED = {
+    "law": "the quantiles that are scored, 199 of each law or as many as a method has",
+    "joint": f"the {DRAWS} draws from each law that are scored",
+    "event": "the chance of the event for each row",
+}
 MORE = {
     "median": "Median score of the test rows",
     "coverage90": "Share of test rows in the central 90 % interval",
     "calibration": "Calibration error: mean distance of PIT shares from their levels",
     "brier": "Brier score",
     "fit_cpu": "CPU seconds to fit, with all validation",
-    "predict_cpu": "CPU seconds to predict all test rows",
+    "predict_cpu": "CPU seconds to predict all test rows, which is to compute {predicted}",
     "memory_mb": "Peak memory above the data, MB",
 }
 
@@ -80,35 +115,46 @@ def draw(table: pd.DataFrame) -> dict[str, Figure]:
         The results.
     """
     kinds = (kind for kind in FIGURES if (table["kind"] == kind).any())
-    return {FIGURES[kind]: _figure(table[table["kind"] == kind], kind) for kind in kinds}
+    marks = _marks(table["method"])
+    return {
+        FIGURES[kind]: _figure(table[table["kind"] == kind], kind, marks) for kind in kinds
+    }
 
 
-def _figure(table: pd.DataFrame, kind: str) -> Figure:
+def _marks(methods: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Return shape and colour of each method, the same in all figures."""
+    known = (name for own in METHODS.values() for name in own)
+    names = dict.fromkeys([*known, *methods])
+    return {name: (SHAPES[i % len(SHAPES)], f"C{i % 10}") for i, name in enumerate(names)}
+
+
+def _figure(table: pd.DataFrame, kind: str, marks: dict[str, tuple[str, str]]) -> Figure:
     scores, seconds = means(table, "score"), means(table, "fit_cpu")
     figure = Figure(figsize=(10, 1.6 + 0.45 * scores.shape[1]), layout="constrained")
     left, right = figure.subplots(1, 2, sharey=True)
-    _dots(left, (scores / scores.min()).clip(upper=WORST))
-    _dots(right, seconds)
-    left.set(title=TITLES[kind], xscale="log", xlabel="score / best of the set")
+    _dots(left, (scores / scores.min()).clip(upper=WORST), marks)
+    _dots(right, seconds, marks)
+    figure.suptitle(TITLES[kind])
+    left.set(xscale="log", xlabel="score / best of the set")
     ticks = [1, 1.5, 2, 3, 5, WORST]
-    left.set_xticks(ticks, [*map("{:g}".format, ticks[:-1]), f"{WORST:g} or more"])
+    left.set_xticks(ticks, [*map("{:g}".format, ticks[:-1]), f"≥ {WORST:g}"])
     left.minorticks_off()
     left.invert_yaxis()
-    right.set(title="Fit, with all validation", xscale="log", xlabel="CPU seconds")
+    right.set(xscale="log", xlabel="CPU seconds to fit, with all validation")
     handles, labels = left.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right", fontsize="small", frameon=False)
     return figure
 
 
-def _dots(ax: Axes, values: pd.DataFrame) -> None:
+def _dots(ax: Axes, values: pd.DataFrame, marks: dict[str, tuple[str, str]]) -> None:
     """Draw a line of dots for each set, a mark for each method; ours are filled."""
     at = np.arange(values.shape[1])
     ax.set_yticks(at, values.columns)
     ax.hlines(at, *np.nanquantile(values, [0, 1]), color="0.9", zorder=0)
-    for i, (name, row) in enumerate(values.iterrows()):
-        ours = name == OURS
-        shape = {"marker": "osD^v<>phXP*d"[i % 13], "s": 55 if ours else 32}
-        colour = {"facecolors": "C0" if ours else "none", "edgecolors": f"C{i % 10}"}
+    for name, row in values.iterrows():
+        ours, (marker, own) = name == OURS, marks[name]
+        shape = {"marker": marker, "s": 55 if ours else 32}
+        colour = {"facecolors": own if ours else "none", "edgecolors": own}
         ax.scatter(row, at, label=name, zorder=3 if ours else 2, **shape, **colour)
 
 
@@ -123,7 +169,22 @@ def markdown(table: pd.DataFrame) -> str:
     kinds = [kind for kind in TITLES if (table["kind"] == kind).any()]
     parts = [part for kind in kinds for part in _parts(table[table["kind"] == kind], kind)]
     versions = ", ".join(sorted(table["version"].unique()))
-    return "\n\n".join([INTRODUCTION, *parts, f"Versions: {versions}."]) + "\n"
+    few = FEW if (table["train_rows"] < table["rows"]).any() else ""
+    about = "\n".join(f"* {line}" for line in _about(list(table["method"].unique())))
+    told = [SAME.format(few=few), about] if about else [SAME.format(few=few)]
+    return "\n\n".join([*told, *parts, f"Versions: {versions}."]) + "\n"
+
+
+def _about(methods: list[str]) -> Iterator[str]:
+    """Yield what is to be said of those methods that are there."""
+    found = [name for name in VALIDATED if name in methods]
+    if found:
+        yield f"{'; '.join(found)}: parameters by validation on the rows of the fit."
+    for start, words in ABOUT.items():
+        if any(name.startswith(start) for name in methods):
+            yield f"{start}: {words}."
+    if any(name.endswith(", independent") for name in methods):
+        yield f"independent: {INDEPENDENT}."
 
 
 def _parts(table: pd.DataFrame, kind: str) -> Iterator[str]:
@@ -132,9 +193,7 @@ def _parts(table: pd.DataFrame, kind: str) -> Iterator[str]:
     few = means(table, "train_rows") < means(table, "rows")
     yield f"### {TITLES[kind]}"
     if kind == "factor":
-        columns = {"score": "trace error", "rank": "rank", "fit_cpu": "CPU seconds"}
-        one = table.set_index("method")[list(columns)].rename(columns=columns)
-        yield _grid(one, one.isna(), sizes=[f"{table['rows'].iloc[0]:,} rows", "", ""])
+        yield from _factors(table)
         return
     yield _grid(scores, few, sizes=_sizes(table), best=True)
     if few.to_numpy().any():
@@ -145,8 +204,17 @@ def _parts(table: pd.DataFrame, kind: str) -> Iterator[str]:
         yield f"Failed: {name}"
     for column, title in MORE.items():
         if column in table and table[column].notna().any():
-            yield f"{title}:"
+            yield f"{title.format(predicted=PREDICTED[kind])}:"
             yield _grid(means(table, column), few)
+
+
+def _factors(table: pd.DataFrame) -> Iterator[str]:
+    """Yield a table for each set of the low-rank step."""
+    columns = {"score": "trace error", "rank": "rank", "fit_cpu": "CPU seconds"}
+    for _, own in table.groupby("data", sort=False):
+        values = own.groupby("method")[list(columns)].mean().rename(columns=columns)
+        yield f"Normal data of {own['rows'].iloc[0]:,} rows, tolerance {number(TOL)}:"
+        yield _grid(values, values.isna())
 
 
 def _grid(
@@ -161,14 +229,13 @@ def _grid(
 
     def cell(name: str, data: str) -> str:
         value = values.loc[name, data]
-        told = "–" if np.isnan(value) else f"{value:.3g}"
+        told = f"{value:,.0f}" if 1e3 <= abs(value) < 1e5 else number(value)
         told = f"**{told}**" if best and lowest.loc[name, data] else told
         return told + " †" * bool(few.loc[name, data])
 
-    lines = [["", *values.columns], ["---"] * (1 + values.shape[1])]
-    lines += [["*rows, splits*", *sizes]] if sizes else []
+    lines = [["*rows, splits*", *sizes]] if sizes else []
     lines += [[name, *(cell(name, data) for data in values)] for name in values.index]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return grid(["", *values.columns], lines)
 
 
 def _sizes(table: pd.DataFrame) -> list[str]:

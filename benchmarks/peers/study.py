@@ -1,6 +1,7 @@
 """The study: every method on every set, and what it costs."""
 
 import os
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -61,17 +62,24 @@ class Call(NamedTuple):
 
 
 def settings(splits: dict[str, int]) -> Iterator[Settings]:
-    """Yield all that can be run here, the splits of each set in turn."""
+    """Yield all that can be run here, the splits of each set in turn; tell what cannot."""
+    skipped: dict[str, list[str]] = {}
     for name, count in splits.items():
         if not present(name):
-            print(f"{name}: skipped, its files are not at hand (see JOINTDIST_SHARED)")
+            skipped[f"{name}: its files are not at hand (see JOINTDIST_SHARED)"] = []
             continue
-        methods = METHODS[SETS[name].kind]
-        rows = len(load(name, 0).Y)
+        methods, rows = METHODS[SETS[name].kind], len(load(name, 0).Y)
+        refusals = {method: how.refusal(rows) for method, how in methods.items()}
+        for method, why in refusals.items():
+            if why:
+                skipped.setdefault(f"{method}: {why}", []).append(name)
         for split in range(count):
-            for method, how in methods.items():
-                if how.version and rows <= (how.limit or rows):
+            for method, why in refusals.items():
+                if not why:
                     yield {"data": name, "split": split, "method": method}
+    for what, sets in skipped.items():
+        told = f" ({'; '.join(sets)})" if sets else ""
+        print(f"skipped: {what}{told}", file=sys.stderr)
 
 
 def compute(settings: Settings) -> list[Row]:
