@@ -31,7 +31,6 @@ def lines(
     label: str,
     *,
     log: bool = False,
-    worst: bool = False,
 ) -> Figure:
     """Return panels with a line for each model: means, with bars from 5 % to 95 %.
 
@@ -45,16 +44,15 @@ def lines(
         What the second is.
     log : bool, default=False
         Whether the second axis is logarithmic.
-    worst : bool, default=False
-        Whether the largest value over all runs is drawn instead.
     """
     figure = Figure(figsize=(4.5 * len(panels), 3.6), layout="constrained")
     axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for ax, panel in zip(axes, panels, strict=True):
+        middle = (len(panel.names) - 1) / 2
         for i, name in enumerate(panel.names):
             runs = panel.rows[panel.rows["model"] == name].dropna(subset=[y])
             if len(runs):
-                _line(ax, runs.groupby(x)[y], name, i, worst=worst, log=log)
+                _line(ax, runs.groupby(x)[y], name, i - middle, log=log)
         ax.set(title=panel.title, xlabel=x, xscale="log")
         sizes = sorted(panel.rows[x].unique())
         ax.set_xticks(sizes, [f"{size:,}" for size in sizes], rotation=30, ha="right")
@@ -70,20 +68,16 @@ def _line(
     ax: Axes,
     runs: "pd.api.typing.SeriesGroupBy",
     name: str,
-    i: int,
+    place: float,
     *,
-    worst: bool,
     log: bool,
 ) -> None:
-    """Draw one model; its bars stand a little beside those of others."""
+    """Draw one model; its place is a little beside those of others."""
     least = _LEAST if log else -np.inf
-    centre = (runs.max() if worst else runs.mean()).clip(lower=least)
-    x = centre.index.to_numpy(float) * _DODGE**i
-    colour = COLOURS.get(name.split(maxsplit=1)[0], f"C{i}")
+    centre = runs.mean().clip(lower=least)
+    x = centre.index.to_numpy(float) * _DODGE**place
+    colour = COLOURS.get(name.split(maxsplit=1)[0])
     style = STYLES[(len(name.split()) > 1) + (name.count(" ") > 1)]
-    if worst:
-        ax.plot(x, centre, style, color=colour, marker=".", label=name)
-        return
     low, high = (runs.quantile(level).clip(lower=least) for level in (0.05, 0.95))
-    ax.plot(x, centre, style, color=colour, marker=".", label=name)
-    ax.vlines(x, low, high, color=colour, lw=1)  # the mean may be outside
+    (line,) = ax.plot(x, centre, style, color=colour, marker=".", label=name)
+    ax.vlines(x, low, high, color=line.get_color(), lw=1)  # the mean may be outside

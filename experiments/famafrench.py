@@ -24,8 +24,9 @@ from scipy.spatial.distance import pdist
 
 from experiments.claims import Claim, verdict
 from experiments.drawing import Panel, lines
-from experiments.markdown import by_size, number
+from experiments.markdown import by_size, edges, number
 from experiments.protocol import Best, Family, Variant, search
+from experiments.refusal import RefusalError
 from experiments.store import Row, Settings
 from experiments.study import Study
 from jointdist import (
@@ -45,6 +46,7 @@ PORTFOLIOS = [f"ME{i}_BM{j}" for i in range(1, 6) for j in range(1, 6)]
 PERIOD = np.array(["1927-01-03", "2022-12-30"], dtype="datetime64[D]")
 DAYS = 1500  # that are simulated
 LEVEL, ETA, TESTS = 0.01, 1e-12, 5000
+LEAST = 500  # days of a sample, for some of large losses
 HOW: dict[str, Any] = {"max_rank": 256, "random_state": 0}  # tables tell trace errors
 NEAR = 1000  # rows whose median distance is the unit of scales
 
@@ -133,6 +135,13 @@ def sample(data: str, d: int, n: int, seed: int) -> Sample:
     """Return n days to fit to and to choose models on, and others to test on."""
     Z = _simulated() if data == "simulated" else _portfolios()
     days = Days(Z[:-1, :d], Z[1:, :d].sum(axis=1))
+    tests = DAYS // 3 if data == "simulated" else TESTS  # at least
+    if not LEAST <= n <= len(days.y) - tests:
+        msg = (
+            f"famafrench: `--sizes` must be from {LEAST} to {len(days.y) - tests:,}: there are "
+            f"{len(days.y):,} pairs of days ({data}), {tests:,} of them to test on. Got {n:,}."
+        )
+        raise RefusalError(msg)
     order = np.random.default_rng([seed, n, d]).permutation(len(days.y))
     parts = np.split(order[: n + TESTS], [n * 4 // 5, n])
     q = np.quantile(days.y[order[:n]], LEVEL, method="inverted_cdf")
@@ -142,7 +151,16 @@ def sample(data: str, d: int, n: int, seed: int) -> Sample:
 @cache
 def _portfolios() -> Matrix:
     """Return the returns of all portfolios by day."""
-    table = fetch_french_portfolios(FILE if FILE.exists() else None)
+    try:
+        table = fetch_french_portfolios(FILE if FILE.exists() else None)
+    except ConnectionError as error:
+        msg = (
+            f"famafrench: there is no file {FILE}, and the returns could not be downloaded "
+            f"({error.__cause__}). The environment variable JOINTDIST_SHARED names the folder "
+            "in whose data/french the file is looked for; without it, it is `shared` beside "
+            "the checkout."
+        )
+        raise RefusalError(msg) from error
     first, last = PERIOD
     return table.matrix(*PORTFOLIOS)[(table["date"] >= first) & (table["date"] <= last)]
 
@@ -294,7 +312,12 @@ def report(table: pd.DataFrame) -> str:
     spent = table.assign(
         seconds=table["fit_seconds"] + table["solve_seconds"] + table["test_seconds"]
     )
+    families = _joint((1.0, 1.0)), _embedded((1.0, 1.0))
     return f"""\
+Daily excess returns of the 25 portfolios of Fama and French, 1927 to 2022, from the site of
+Kenneth French: the probability that the sum of the first d of them is at most its 1 % quantile,
+given their returns of the day before. Days are drawn at random, without their order.
+
 Logistic loss, Eq. `eq:logisticloss`: means over subsamples, with 5 % and 95 % quantiles. *JDL*
 has free marginals, *JDL exact* those of the sample, *JDL tightened* the paper's constraints,
 *JDL exact grid* is positive on the grid of 2,000 of the days, *CME average* has both constraints
@@ -310,8 +333,13 @@ Processor seconds to fit, to solve and to ask of 5,000 test days, scales and rid
 
 {by_size(spent, "seconds", [name for name in NAMES if name != "constant"], by=by)}
 
-Scales are multiples of the median distance of rows, of X from 0.5 to 16, chosen with the ridge
-by the logistic loss on 1/5 of the days. Ranks are at most 256; the table tells trace errors.
+What models choose from, and how often they choose the lowest or the highest value:
+
+{edges(table, families)}
+
+Scales are multiples of the median distance of rows, chosen with the ridge by the logistic loss on
+1/5 of the days, those of X first; KLR has the same scales of X and ridges from 0.001 to 1. Ranks
+are at most 256; the table tells trace errors.
 Pivots are as by default: random for JDL and KLR, greedy for CME. Which scales and ridges there
 are to choose from was settled on other subsamples of the same days. The model that is positive on
 the grid has the scales of *JDL exact* and only three ridges, 10, 1 and 0.1 over the number of
@@ -331,6 +359,7 @@ def claims(table: pd.DataFrame) -> list[Claim]:
     loss, negative = means("loss"), means("negative_share")
     small = loss[loss.index.get_level_values("n") == loss.index.get_level_values("n").min()]
     par, grid = (loss[name] / loss["KLR"] for name in ("JDL tightened", "JDL exact grid"))
+    free = loss["JDL exact grid"] / loss["KLR intercept"]
     cost = loss["CME average"] / loss["CME"]
     fewer = (negative["CME"] / negative["CME average"]).dropna()
     seconds = means("seconds")
@@ -354,7 +383,9 @@ def claims(table: pd.DataFrame) -> list[Claim]:
             "Constrained JDL is on par with KLR, but for small samples in high dimensions.",
             verdict(par[~hard] < 1.05),
             f"Loss over that of KLR, by cell: tightened {_range(par)}; exact positivity on "
-            f"the grid {_range(grid)}, below one in {(grid < 1).sum()} of {len(grid)}.",
+            f"the grid {_range(grid)}, below one in {(grid < 1).sum()} of {len(grid)}; over KLR "
+            f"with an intercept {_range(free)}. The smallest sample with the most columns, "
+            f"tightened: {', '.join(map(number, par[hard]))}.",
         ),
         Claim(
             "The fit of CME is severely hindered by the constraints.",
@@ -371,13 +402,13 @@ def claims(table: pd.DataFrame) -> list[Claim]:
             "With constraints CME takes as long as JDL, KLR slightly longer.",
             verdict((like > 0.5) & (like < 2) & (slower > 1)),
             f"Time over that of tightened JDL, by cell: CME {_range(like)}; KLR "
-            f"{_range(slower)}. It depends on scales: each model chooses its own.",
+            f"{_range(slower)}. Each model chooses its own scales.",
         ),
         Claim(
             "Constraints make negative probabilities of CME two to five times fewer.",
             verdict(fewer > 2),
-            f"Times fewer, by cell: {_range(fewer)}. Constraints on average are met by laws that "
-            "are negative at few conditions.",
+            f"Times fewer, by cell: {_range(fewer)}. The constraint holds on average over "
+            "the sample.",
         ),
     ]
 

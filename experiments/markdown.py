@@ -1,13 +1,14 @@
 """Tables of results in Markdown."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 
 from experiments.protocol import Family
 
-__all__ = ["by_model", "by_size", "edges", "grid", "number", "series"]
+__all__ = ["by_model", "by_size", "edges", "grid", "growth", "number", "series"]
 
 
 def number(value: float) -> str:
@@ -19,7 +20,7 @@ def number(value: float) -> str:
     if not 1e-3 <= abs(value) < 1e5:
         digits, power = f"{value:.1e}".split("e")
         return f"{digits}·10{_raised(int(power))}"
-    return f"{value:.3g}"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def _raised(power: int) -> str:
@@ -55,6 +56,28 @@ def by_model(table: pd.DataFrame, column: str, how: str = "mean") -> pd.DataFram
     return table.pivot_table(index="n", columns="model", values=column, aggfunc=how)
 
 
+def growth(table: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Return means over those of the size before, by the seeds that both sizes have.
+
+    Parameters
+    ----------
+    table : DataFrame
+        The results.
+    column : str
+        What is asked.
+    """
+    sizes = dict(iter(table.groupby("n")))
+    ratios = {}
+    for less, more in pairwise(sizes):
+        common = set(sizes[less]["seed"]) & set(sizes[more]["seed"])
+        low, high = (
+            rows[rows["seed"].isin(common)].groupby("model")[column].mean()
+            for rows in (sizes[less], sizes[more])
+        )
+        ratios[more] = high / low
+    return pd.DataFrame(ratios, index=sorted(table["model"].unique())).T
+
+
 def series(values: pd.Series) -> str:
     """Return values by the number of rows, in words."""
     return ", ".join(f"{number(v)} (n = {n:,})" for n, v in values.dropna().items())
@@ -66,7 +89,6 @@ def by_size(
     names: Sequence[str],
     *,
     by: Sequence[str] = ("n", "tol"),
-    worst: bool = False,
 ) -> str:
     """Return a table of models by the number of rows: means, and quantiles in brackets.
 
@@ -83,8 +105,6 @@ def by_size(
         The models.
     by : sequence of str, default=("n", "tol")
         The settings that tell lines apart, those of them that the table has.
-    worst : bool, default=False
-        Whether the largest value of all runs is told instead.
     """
     keys = [key for key in by if key in table]
     heads = [*({"tol": "tolerance"}.get(key, key) for key in keys), "runs", *names]
@@ -92,10 +112,7 @@ def by_size(
     for key, rows in table.groupby(keys):
         words = map(_word, key if isinstance(key, tuple) else (key,))
         runs = rows["seed"].nunique()
-        cells = [
-            _cell(rows.loc[rows["model"] == name, column], runs, worst=worst)
-            for name in names
-        ]
+        cells = [_cell(rows.loc[rows["model"] == name, column], runs) for name in names]
         lines.append([*words, f"{runs}", *cells])
     return grid(heads, lines)
 
@@ -140,13 +157,11 @@ def _word(value: str | float) -> str:
     return f"{value:,.0f}" if value >= 1 else number(value)
 
 
-def _cell(values: pd.Series, runs: int, *, worst: bool) -> str:
+def _cell(values: pd.Series, runs: int) -> str:
     known = values.dropna()
     if known.empty:
         return "–"
     some = f", {len(known)} runs" if len(known) < runs else ""
-    if worst:
-        return number(known.max()) + some
     told = number(known.mean())
     if known.min() == known.max():
         return told + some

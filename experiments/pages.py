@@ -15,14 +15,19 @@ __all__ = ["checksum", "pages", "write_figures", "write_pages"]
 INTRODUCTION = """\
 # Results
 
-The numerical experiments of the paper, section 5, and a comparison with other packages. Every
-number here comes from a table in `tables/`, one row for each model and run, and every picture
-from the same; `python -m experiments pages` makes pages and pictures from the tables, and
-`make experiments` the tables. A study that is stopped goes on where it was.
+The numerical experiments of the paper, section 5, and a comparison with other packages. Tables
+and pictures here come from the files in `tables/`, one row for each model and run;
+`python -m experiments pages` makes pages and pictures from them. `make experiments` makes such
+files, with 100 runs at all sizes, which takes days and, with the paper's pivots at the largest
+sizes, much memory; the columns *runs* and *made* tell what was run here. A study that is stopped
+goes on where it was. Lines in pictures are means over runs, bars go from the 5 % to the 95 %
+quantile.
 
 The figures of the paper are not public in numbers, so what is compared are its claims in words:
 the column *here* says what these tables say of them. *Dominates* compares means over runs, *on
-par* is within 5 %, *by far* at most half, *robust* less than twice, *severely* more than 20 %.
+par* is at most 5 % worse, *by far* at most half, *robust* and *minimally* less than twice,
+*severely* more than 20 %, *hardly any* below 1 %, *orders of magnitude* more than ten times; times
+between half and twice as long *cannot be told apart*.
 """
 
 

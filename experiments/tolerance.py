@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from experiments.claims import Claim, verdict
 from experiments.drawing import Panel, lines
 from experiments.gaussian import AUTO, GREEDY, how
-from experiments.markdown import by_model, by_size, edges, series
+from experiments.markdown import by_model, by_size, edges, growth, series
 from experiments.moments import Data, cme, compared, jdl
 from experiments.store import Row, Settings
 from experiments.study import Study
@@ -50,9 +50,8 @@ def compute(one: Settings) -> list[Row]:
 
 
 def _shown(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with the pivots of the paper, or others where there are none."""
-    known = table[table["pivots"] == GREEDY]
-    return pd.concat([known, table[~table["n"].isin(known["n"])]])
+    """Return the rows with the pivots of the paper."""
+    return table[table["pivots"] == GREEDY]
 
 
 def draw(table: pd.DataFrame) -> dict[str, Figure]:
@@ -67,14 +66,8 @@ def draw(table: pd.DataFrame) -> dict[str, Figure]:
             for name, rows in parts.items()
         ]
 
-    error = lines(
-        panels("CME"),
-        "n",
-        "normalization_error",
-        "worst normalisation error",
-        log=True,
-        worst=True,
-    )
+    column, label = "normalization_error", "worst normalisation error"
+    error = lines(panels("CME"), "n", column, label, log=True)
     loss = lines(panels(*NAMES), "n", "loss", "second-moment loss", log=True)
     return {"loss": loss, "normalization": error}
 
@@ -86,9 +79,12 @@ Second-moment loss, means with 5 % and 95 % quantiles:
 
 {by_size(table, "loss", NAMES, by=KEYS)}
 
-Largest normalisation error of all laws of all runs:
+Largest normalisation error of 5,000 laws:
 
-{by_size(table, "normalization_error", NAMES, by=KEYS, worst=True)}
+{by_size(table, "normalization_error", NAMES, by=KEYS)}
+
+Models are fitted to 4/5 of the rows; on 1/5, at most 5,000, scales and ridge are chosen by the
+loss, the scale of X first and then that of Y. Sizes with fewer runs compare tolerances, not sizes.
 
 *Greedy* pivots, also in the pictures, are those of the paper's algorithm, *auto* ones those of the
 default rule, which needs fewer for the same trace error, but has fewer of them in the tails.
@@ -101,27 +97,28 @@ What models choose from, and how often they choose the lowest or the highest val
 def claims(table: pd.DataFrame) -> list[Claim]:
     """Return what the paper says of tolerances."""
     table = _shown(table)
-    loss = {tol: by_model(part, "loss") for tol, part in table.groupby("tol")}
-    error = {
-        tol: by_model(part, "normalization_error", "max")["CME"]
-        for tol, part in table.groupby("tol")
-    }
-    low, high = loss[min(loss)], loss[max(loss)]
-    ratio = {name: high[name] / low[name] for name in NAMES}
-    steps = error[min(error)].diff().dropna()
+    low, high = (table[table["tol"] == tol] for tol in (min(TOLERANCES), max(TOLERANCES)))
+
+    def ratio(how: str) -> pd.DataFrame:
+        return by_model(high, "loss", how) / by_model(low, "loss", how)
+
+    mean, median = ratio("mean"), ratio("median")
+    error = [by_model(part, "normalization_error")["CME"] for part in (low, high)]
+    step = growth(low, "normalization_error")["CME"]
     return [
         Claim(
             "d = 1: JDL is largely robust to the tolerance, CME is not.",
-            verdict((ratio["JDL"] < 2) & (ratio["CME"] > 2)),
-            f"Loss with tolerance 0.1 over that with 10⁻³: JDL {series(ratio['JDL'])}; CME "
-            f"{series(ratio['CME'])}. Few rows hide the tolerance behind noise; with many it "
-            "is most of the loss of either model.",
+            verdict((mean["JDL"] < 2) & (mean["CME"] > 2)),
+            f"Loss with tolerance 0.1 over that with 10⁻³: JDL {series(mean['JDL'])}; CME "
+            f"{series(mean['CME'])}; medians JDL {series(median['JDL'])}; CME "
+            f"{series(median['CME'])}. Runs: {series(low.groupby('n')['seed'].nunique())}. "
+            "JDL is the more robust by medians, but single runs are far off.",
         ),
         Claim(
             "d = 1: CME's normalisation error falls with n at tolerance 10⁻³.",
-            verdict(steps < 0),
-            f"Largest error: {series(error[min(error)])}; at 0.1: "
-            f"{series(error[max(error)])}.",
+            verdict(step < 1),
+            f"Over that of the size before, for the runs of both: {series(step)}. Means "
+            f"{series(error[0])}; at 0.1: {series(error[1])}.",
         ),
     ]
 

@@ -2,11 +2,16 @@
 
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 
 from benchmarks.peers.study import STUDY as PEERS
+from experiments.claims import verdict
+from experiments.markdown import growth
 from experiments.pages import checksum, pages
+from experiments.store import read_table
 from experiments.studies import STUDIES
 
 FOLDER = Path(__file__).parents[1] / "docs" / "results"
@@ -36,3 +41,33 @@ def test_figures(study):
 def test_no_other_figures():
     known = {study.name for study in ALL}
     assert {file.stem.partition("-")[0] for file in FOLDER.glob("figures/*.png")} == known
+
+
+def test_sizes_are_compared_by_the_runs_that_both_have():
+    easy = pd.DataFrame({"n": 10, "seed": [0, 1], "model": "A", "loss": [1.0, 99.0]})
+    hard = pd.DataFrame({"n": 100, "seed": [0], "model": "A", "loss": [2.0]})
+    found = growth(pd.concat([easy, hard]), "loss")
+    assert found["A"].to_dict() == {100: 2.0}  # not 2 / 50
+    assert growth(easy, "loss")["A"].empty
+
+
+@pytest.mark.parametrize(
+    ("cases", "word"),
+    [
+        ([], "not run"),
+        ([True, True], "holds"),
+        ([False, False], "does not hold"),
+        (np.array([[True, False], [False, False]]), "holds in 1 of 4 cases"),
+    ],
+)
+def test_verdicts(cases, word):
+    assert verdict(cases) == word
+
+
+@pytest.mark.parametrize("study", STUDIES.values(), ids=lambda study: study.name)
+def test_claims_of_few_runs(study):
+    table = read_table(FOLDER / "tables" / f"{study.name}.csv", study.keys)
+    few = table[(table["seed"] == 0) & (table["n"] == table["n"].min())]
+    for claim in study.claims(few):
+        assert claim.verdict.startswith(("holds", "does not hold", "not run"))
+        assert "nan" not in claim.numbers

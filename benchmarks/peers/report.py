@@ -228,8 +228,7 @@ def _grid(
     lowest = values == values.min()
 
     def cell(name: str, data: str) -> str:
-        value = values.loc[name, data]
-        told = f"{value:,.0f}" if 1e3 <= abs(value) < 1e5 else number(value)
+        told = number(values.loc[name, data])
         told = f"**{told}**" if best and lowest.loc[name, data] else told
         return told + " †" * bool(few.loc[name, data])
 
