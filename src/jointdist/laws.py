@@ -22,7 +22,7 @@ from jointdist.ordered import Ordered, order_by
 from jointdist.quantiles import quantiles
 from jointdist.queries import Fixed, Queries
 
-__all__ = ["NO_MASS", "FewSupport", "Laws", "Support", "blank"]
+__all__ = ["FewSupport", "Laws", "Support", "blank"]
 
 NO_MASS = 1e-8  # of which, less than one as it is, rounding leaves too few digits
 
