@@ -85,10 +85,8 @@ def _scores(table: pd.DataFrame) -> str:
 def claims(table: pd.DataFrame) -> list[Claim]:
     """Return what the paper says of averages of Cauchy numbers."""
     share = by_model(table, "indefinite_share")
-    ratio, score = (
-        by_model(table, "negative_ratio_share"),
-        by_model(table, "loss", "median"),
-    )
+    ratio = by_model(table, "negative_ratio_share")
+    score = by_model(table, "loss", "median")
     others = [one[["JPDL", "CME"]].min(axis=1) for one in (share, ratio)]
     return [
         Claim(

@@ -153,8 +153,8 @@ spread over the tails, where second moments are large.
 Where models choose the end of a grid, wider ones change little, in trials that are not among the
 tables: on the first 3 to 12 matrices, n = 1,000 and 10,000, kernels of Y of half the width change
 mean losses of JDL and CME by about 1 %, at ten times the cost, and sums of squares never take
-ridges above 1. At n = 100,000 the first three matrices have losses of JDL that differ by −18, +0.6
-and −0.7 %."""
+ridges above 1. At n = 100,000 half the width changes losses of JDL on the first three matrices by
+−18, +0.6 and −0.7 %: there JDL and CME are too close to be told apart for sure."""
 
 
 def claims(table: pd.DataFrame) -> list[Claim]:

@@ -25,7 +25,7 @@ SHAPES = "osD^v<>pXP*"  # all easy to tell apart
 WORST = 10.0  # of relative scores that are drawn where they are
 SAME = """\
 All methods are given the same rows{few}
-and are judged on the same others, by the same functions; none was tuned on test rows. Scores are
+and are judged on the same others, by the same functions; no fit sees test rows. Scores are
 means over test rows and splits: few rows that are far off can ruin one, and differences of a few
 percent on a set of one split are not established. A dash stands for what was not run, or failed.
 Memory is a lower bound: small values mean little."""
@@ -44,7 +44,12 @@ VALIDATED = (
 )
 ABOUT = {  # by the beginnings of names
     "JointDistribution": "scored by quantiles of its laws like all others, which is better "
-    "than the signed laws behind them",
+    "than the signed laws behind them. Constants of the selection, which the models of this "
+    "package share, were settled while scores on these very splits of the UCI sets were looked "
+    "at (five of small sets, two of kin8nm, power and naval, one of protein; see "
+    "`benchmarks/README.md`): that flatters it. On two other splits of the small sets its CRPS "
+    "over that of the best other package was yacht 1.62, boston 1.18, energy 1.19, concrete "
+    "1.44, wine 1.09, in trials that are not among the tables",
     "quantile-forest": "200 trees with leaves of five rows",
     "NGBoost": "as by default",
     "xgboost-distribution": "at most 500 trees, stops early on a tenth of its rows",
