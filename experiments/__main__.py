@@ -13,7 +13,7 @@ from experiments.pages import write_figures, write_pages
 from experiments.refusal import RefusalError
 from experiments.store import Settings, Store, read_table
 from experiments.studies import STUDIES
-from experiments.study import Study, run, settings_of
+from experiments.study import Study, fill, settings_of
 
 ROOT = Path(__file__).parents[1]
 FULL = ROOT / "docs" / "results"
@@ -97,13 +97,15 @@ def _run(study: Study, todo: Sequence[Settings], folder: Path, jobs: int) -> Non
     table, figures = _table(study, folder), folder / "figures"
     with _told(study, folder):
         figures.mkdir(parents=True, exist_ok=True)
-        if table.exists():
+        if (
+            table.exists()
+        ):  # a journal beside the table of another study would be left there
             read_table(table, study.keys)
-        with Store(table, study.keys):
-            pass
+        store = Store(table, study.keys)
     if any(one.get("data") == "simulated" for one in todo):
         sys.stderr.write(f"{study.name}: data are simulated in this preset\n")
-    run(study, todo, table, jobs=jobs)
+    with store:
+        fill(study, todo, store, jobs=jobs)
     write_figures(study, table, figures)
 
 

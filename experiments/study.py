@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from experiments.claims import Claim
 
-__all__ = ["Preset", "Study", "end_with", "machine", "run", "settings_of"]
+__all__ = ["Preset", "Study", "end_with", "fill", "machine", "run", "settings_of"]
 
 Preset: TypeAlias = Mapping[str, object]
 
@@ -132,15 +132,27 @@ def run(study: Study, todo: Sequence[Settings], path: Path, *, jobs: int = 1) ->
         The number of processes. Each of several has one thread; a single one has all.
     """
     with Store(path, study.keys) as store:
-        left = [settings for settings in todo if settings not in store]
-        there = len(todo) - len(left)
-        _console.print(f"{study.name}: {there} of {len(todo)} are there")
-        clock = _Clock(study.name, sum(map(study.cost, left)), len(left))
-        for settings, rows in _computed(study, left, jobs):
-            store.add(
-                settings, [row | {"date": _today(), "machine": machine()} for row in rows]
-            )
-            clock.tick(study.cost(settings))
+        fill(study, todo, store, jobs=jobs)
+
+
+def fill(study: Study, todo: Sequence[Settings], store: Store, *, jobs: int = 1) -> None:
+    """Compute what an open table lacks.
+
+    Parameters
+    ----------
+    study, todo, jobs
+        As for :func:`run`.
+    store : Store
+        The table.
+    """
+    left = [settings for settings in todo if settings not in store]
+    there = len(todo) - len(left)
+    _console.print(f"{study.name}: {there} of {len(todo)} are there")
+    clock = _Clock(study.name, sum(map(study.cost, left)), len(left))
+    for settings, rows in _computed(study, left, jobs):
+        made = {"date": _today(), "machine": machine()}
+        store.add(settings, [row | made for row in rows])
+        clock.tick(study.cost(settings))
 
 
 def _computed(

@@ -37,7 +37,7 @@ PRESETS = {
         "splits": SMALL
         | {
             "famafrench, d = 5": 5,
-            "gaussian, 3 + 3": 3,
+            "gaussian, 3 + 3": 5,
             "low-rank step": 1,
             "famafrench, d = 25": 5,
             "kin8nm": 5,
