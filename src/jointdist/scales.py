@@ -4,6 +4,7 @@ Each column of numbers is measured in units of the median distance of two of its
 and the Gaussian's scale is the median distance of two rows in these units.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from jointdist._array import to_numpy
 from jointdist.coding import Coding
 from jointdist.errors import require
-from jointdist.kernels import Delta, Gaussian, Kernel, Product
+from jointdist.kernels import Delta, Gaussian, Kernel, Matern, Product
 from jointdist.rows import Rows
 
 __all__ = ["Family", "family_of", "median_scales"]
@@ -36,12 +37,16 @@ class Family:
         The kernel, if there is one only.
     name : str, default="common"
         By what rule the scales are related to each other.
+    nu : float, default=inf
+        The smoothness of the kernel of numbers: that of a Matérn kernel, 0.5, 1.5 or 2.5;
+        a Gaussian if it is infinite.
     """
 
     coding: Coding
     scales: tuple[float, ...]
     given: Kernel | None = None
     name: str = "common"
+    nu: float = math.inf
 
     @property
     def free(self) -> bool:
@@ -63,7 +68,7 @@ class Family:
         return Product(*parts) if len(parts) > 1 else parts[0] if parts else None
 
     def at(self, factor: float) -> Kernel:
-        """Return a Gaussian for the numbers, times the kernel of the words.
+        """Return a kernel for the numbers, times that of the words.
 
         Parameters
         ----------
@@ -76,8 +81,9 @@ class Family:
         if not self.scales:
             return cast("Kernel", words)
         scales = tuple(factor * scale for scale in self.scales)
-        gaussian = Gaussian(scales if len(scales) > 1 else scales[0])
-        return gaussian if words is None else gaussian.on(*self.numbers) * words
+        scale = scales if len(scales) > 1 else scales[0]
+        kernel: Any = Gaussian(scale) if self.nu == math.inf else Matern(scale, self.nu)
+        return kernel if words is None else kernel.on(*self.numbers) * words
 
 
 def family_of(
