@@ -82,7 +82,8 @@ class Family:
             return cast("Kernel", words)
         scales = tuple(factor * scale for scale in self.scales)
         scale = scales if len(scales) > 1 else scales[0]
-        kernel: Any = Gaussian(scale) if self.nu == math.inf else Matern(scale, self.nu)
+        kernel: Gaussian | Matern
+        kernel = Gaussian(scale) if self.nu == math.inf else Matern(scale, self.nu)
         return kernel if words is None else kernel.on(*self.numbers) * words
 
 
