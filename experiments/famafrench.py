@@ -38,7 +38,7 @@ from jointdist.datasets import fetch_french_portfolios
 from jointdist.errors import SignedLawWarning, ToleranceWarning
 from jointdist.kernels import Gaussian
 
-__all__ = ["STUDY"]
+__all__ = ["STUDY", "Sample", "logistic", "made", "sample", "scored", "tested"]
 
 SHARED = Path(os.environ.get("JOINTDIST_SHARED") or Path(__file__).parents[2] / "shared")
 FILE = SHARED / "data" / "french" / "ff25_daily_raw_1926_2024.csv.gz"
@@ -177,23 +177,23 @@ def _simulated() -> Matrix:
 def _compared(drawn: Sample) -> Iterator[Row]:
     """Yield what comes of each model: chosen on some days, tested on others."""
     rate = float((drawn.train.y <= drawn.q).mean())
-    yield {"model": "constant", **_scored(np.full(len(drawn.test.y), rate), drawn)}
+    yield {"model": "constant", **scored(np.full(len(drawn.test.y), rate), drawn)}
     joint = _searched(_joint(drawn.units), drawn)
     joint |= _searched(_positive(drawn, joint["JDL exact"]), drawn)
     embedded = _searched(_embedded(drawn.units), drawn)
-    logistic = {
-        "KLR": _logistic(drawn, intercept=False),
-        "KLR intercept": _logistic(drawn, intercept=True),
+    classified = {
+        "KLR": logistic(drawn, intercept=False),
+        "KLR intercept": logistic(drawn, intercept=True),
     }
-    for name, best in (joint | embedded | logistic).items():
-        yield {"model": name, **_tested(best, drawn)}
+    for name, best in (joint | embedded | classified).items():
+        yield {"model": name, **tested(best, drawn)}
 
 
 def _searched(family: Family, drawn: Sample) -> dict[str, Best]:
     return search(family, *drawn.train, drawn.loss)
 
 
-def _made(kind: Any, units: tuple[float, float], scale_x: float, scale_y: float) -> Any:
+def made(kind: Any, units: tuple[float, float], scale_x: float, scale_y: float) -> Any:
     """Return an estimator whose scales are multiples of units."""
     kernels = Gaussian(scale_x * units[0]), Gaussian(scale_y * units[1])
     return kind(*kernels, regularization=1.0, **HOW)
@@ -207,13 +207,13 @@ def _joint(units: tuple[float, float]) -> Family:
         "JDL exact": Variant(RIDGES_JDL, {"marginals": "exact"}),
         "JDL tightened": Variant(RIDGES_TIGHTENED, tightened),
     }
-    return Family(partial(_made, JointDistribution, units), variants, *SCALES_JDL)
+    return Family(partial(made, JointDistribution, units), variants, *SCALES_JDL)
 
 
 def _positive(drawn: Sample, signed: Best) -> Family:
     """Return joint distributions that are positive on the grid, with scales of a signed one."""
     ridges = [strength / len(drawn.train.y) for strength in STRENGTHS_GRID]
-    make = partial(_made, JointDistribution, drawn.units)
+    make = partial(made, JointDistribution, drawn.units)
     scales = ((scale,) for scale in signed.scales)
     return Family(make, {"JDL exact grid": Variant(ridges, GRID)}, *scales)
 
@@ -225,10 +225,10 @@ def _embedded(units: tuple[float, float]) -> Family:
         "CME": Variant(RIDGES_CME),
         "CME average": Variant(RIDGES_CME, average),
     }
-    return Family(partial(_made, ConditionalMeanEmbedding, units), variants, *SCALES_CME)
+    return Family(partial(made, ConditionalMeanEmbedding, units), variants, *SCALES_CME)
 
 
-def _logistic(drawn: Sample, *, intercept: bool) -> Best:
+def logistic(drawn: Sample, *, intercept: bool) -> Best:
     """Return the best logistic regression, fitted once more to have its time."""
     (X, y), unit = drawn.train, drawn.units[0]
     happened = y <= drawn.q
@@ -246,12 +246,12 @@ def _logistic(drawn: Sample, *, intercept: bool) -> Best:
     return Best(best, loss, (scale, np.nan), best.regularization_, fit, 0.0)
 
 
-def _tested(best: Best, drawn: Sample) -> Row:
+def tested(best: Best, drawn: Sample) -> Row:
     """Return how a model fares on the test days, and what it is."""
     start = process_time()
     chances = drawn.chances(best.model, drawn.test.X)
     test = process_time() - start
-    rows, row = len(drawn.train.y), _scored(chances, drawn)
+    rows, row = len(drawn.train.y), scored(chances, drawn)
     for side, scale, unit in zip("xy", best.scales, drawn.units, strict=True):
         if basis := getattr(best.model, f"basis_{side}_", None):
             row |= {f"scale_{side}": scale, f"unit_{side}": unit}
@@ -265,7 +265,7 @@ def _tested(best: Best, drawn: Sample) -> Row:
     }
 
 
-def _scored(chances: Matrix, drawn: Sample) -> Row:
+def scored(chances: Matrix, drawn: Sample) -> Row:
     """Return losses and shares of probabilities that are none; one of no law counts as 0."""
     happened, known = drawn.test.y <= drawn.q, np.nan_to_num(chances)
     return {

@@ -90,7 +90,7 @@ def test_the_loss_is_that_of_laws():
 def test_scores_are_those_of_scikit_learn_where_probabilities_are_valid(rng):
     chances, y = rng.random(50), rng.normal(size=50)
     test = Days(np.empty((50, 1)), y)
-    found = famafrench._scored(chances, Sample(test, test, test, 0.3))
+    found = famafrench.scored(chances, Sample(test, test, test, 0.3))
     assert_allclose(found["loss"], log_loss(y <= 0.3, chances))
     assert_allclose(found["brier"], brier_score_loss(y <= 0.3, chances))
     assert found["positives"] == (y <= 0.3).sum()
@@ -101,7 +101,7 @@ def test_what_is_no_probability_is_counted():
     y = np.array([-1.0, 1.0, 1.0, 1.0, -1.0])
     chances = np.array([-0.5, -1e-13, 1.5, np.nan, 1.2])
     test = Days(np.empty((5, 1)), y)
-    found = famafrench._scored(chances, Sample(test, test, test, 0.0))
+    found = famafrench.scored(chances, Sample(test, test, test, 0.0))
     assert found["negative_share"] == 0.2
     assert found["above_share"] == 0.4
     assert found["undefined_share"] == 0.2
