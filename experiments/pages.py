@@ -10,7 +10,7 @@ from experiments.markdown import grid
 from experiments.store import read_table
 from experiments.study import Study
 
-__all__ = ["checksum", "pages", "write_figures", "write_pages"]
+__all__ = ["checksum", "made", "pages", "write_figures", "write_pages"]
 
 INTRODUCTION = """\
 # Results
@@ -83,7 +83,7 @@ def pages(studies: Iterable[Study], folder: Path) -> dict[str, str]:
     for study in studies:
         table = _table(study, _path(study, folder))
         found[f"{study.name}.md"] = _page(study, table, folder)
-        index.append([f"[{study.name}]({study.name}.md)", study.title, _made(table)])
+        index.append([f"[{study.name}]({study.name}.md)", study.title, made(table)])
         claims += [[study.name, *claim] for claim in study.claims(table)]
     heads = ["study", "claim of the paper", "here", "numbers"]
     parts = [INTRODUCTION, grid(["study", "about", "made"], index)]
@@ -101,7 +101,7 @@ def _page(study: Study, table: pd.DataFrame, folder: Path) -> str:
     """Return the page of a study: words and tables, then its pictures."""
     files = sorted((folder / "figures").glob(f"{study.name}-*.png"))
     pictures = [f"![{file.stem}](figures/{file.name})" for file in files]
-    return _joined([f"# {study.title}", study.report(table), *pictures, _made(table)])
+    return _joined([f"# {study.title}", study.report(table), *pictures, made(table)])
 
 
 def _joined(parts: list[str]) -> str:
@@ -116,7 +116,7 @@ def _table(study: Study, path: Path) -> pd.DataFrame:
     return read_table(path, study.keys)
 
 
-def _made(table: pd.DataFrame) -> str:
+def made(table: pd.DataFrame) -> str:
     """Return when and where a table was made."""
     days = sorted(table["date"].unique())
     when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"

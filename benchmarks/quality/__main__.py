@@ -1,0 +1,66 @@
+"""Run the exam, or go on with it: ``python -m benchmarks.quality --jobs 2``."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.quality import famafrench, gaussian, uci, vector
+from benchmarks.quality.claims import claims
+from benchmarks.quality.report import page
+from experiments.store import read_table
+from experiments.study import run
+
+ROOT = Path(__file__).parents[2]
+PAGE = "valid.md"
+SECTIONS = [module.SECTION for module in (uci, gaussian, famafrench, vector)]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Compute what the tables lack, write the page, and print the verdicts."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.quality", description=__doc__
+    )
+    parser.add_argument("--preset", choices=list(SECTIONS[0].presets), default="exam")
+    parser.add_argument("--sets", nargs="+", help="of the preset; by default all")
+    parser.add_argument(
+        "--splits", nargs="+", type=int, help="numbers; those of the preset by default"
+    )
+    parser.add_argument("--jobs", type=int, default=1, help="processes, of one thread each")
+    help_ = "folder of page and tables; docs/results for the exam, results/PRESET otherwise"
+    parser.add_argument("--results", type=Path, help=help_)
+    options = parser.parse_args(arguments)
+    exam = options.preset == "exam"
+    default = ROOT / "docs" / "results" if exam else ROOT / "results" / options.preset
+    folder = options.results or default
+    known = {study.name: study.presets[options.preset]["sets"] for study in SECTIONS}
+    names = [name for sets in known.values() for name in sets]
+    unknown = sorted(set(options.sets or ()) - set(names))
+    if unknown:
+        parser.error(f"--sets must be among {names}. Got {unknown}.")
+    for study in SECTIONS:
+        asked = {
+            name: options.splits or splits
+            for name, splits in known[study.name].items()
+            if name in (options.sets or names)
+        }
+        todo = list(study.settings(asked))
+        if todo:
+            run(study, todo, folder / "tables" / f"{study.name}.csv", jobs=options.jobs)
+    write_page(folder)
+
+
+def write_page(folder: Path) -> None:
+    """Write the page of the tables that are there, and print the verdicts."""
+    paths = {study.name: folder / "tables" / f"{study.name}.csv" for study in SECTIONS}
+    tables = {
+        study.name: read_table(paths[study.name], study.keys)
+        for study in SECTIONS
+        if paths[study.name].exists()
+    }
+    (folder / PAGE).write_text(page(tables), encoding="utf-8")
+    for claim in claims(tables):
+        print(f"{claim.verdict}: {claim.text} {claim.numbers}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""What is asked of valid laws, and whether the tables say so."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.quality.methods import CALIBRATED, OURS, PEERS
+from benchmarks.quality.section import mean_and_error
+from benchmarks.quality.uci import LEVEL
+from experiments.claims import Claim
+from experiments.markdown import number
+
+__all__ = ["Tables", "claims"]
+
+Tables: TypeAlias = Mapping[str, pd.DataFrame]
+
+PAR = 1.05  # times the loss of another: still on par
+AHEAD = 0.75  # of the sets, at least
+NEAR = 0.02  # of the level: a mean coverage that is right
+ROUNDING = 1e-8  # of a mass
+INDEPENDENT = "quantile-forest, independent"
+
+
+def claims(tables: Tables) -> Iterator[Claim]:
+    """Yield all claims about the tables that are there.
+
+    Parameters
+    ----------
+    tables : mapping
+        The tables of sections, by the names of these.
+    """
+    asked: dict[str, Callable[[pd.DataFrame], Iterator[Claim]]] = {
+        "valid-uci": _of_one_column,
+        "valid-gaussian": _of_moments,
+        "valid-famafrench": _of_events,
+        "valid-vector": _of_columns,
+    }
+    for name, section in asked.items():
+        if name in tables:
+            yield from section(tables[name])
+
+
+def _claim(text: str, cases: object, numbers: str) -> Claim:
+    """Return whether all cases hold; there are none where a method was not run."""
+    held = np.ravel(cases)
+    if not held.size:
+        return Claim(text, "not run", "–")
+    return Claim(text, "met" if held.all() else "missed", numbers)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _of_one_column(table: pd.DataFrame) -> Iterator[Claim]:
+    crps, coverage = (mean_and_error(table, name)[0] for name in ("crps", "coverage"))
+    for name in OURS:
+        ratio = _ratio(crps, name, PEERS)
+        ahead = int((ratio < 1).sum())
+        yield _claim(
+            f"{name}: CRPS below that of both peers on at least {_percent(AHEAD)} of the sets.",
+            [ahead >= AHEAD * len(ratio)] if len(ratio) else [],
+            f"On {ahead} of {len(ratio)} sets. Over the better of them: {_by_name(ratio)}.",
+        )
+        yield _claim(
+            f"{name}: CRPS nowhere more than {_percent(PAR - 1)} above that of the better peer.",
+            ratio <= PAR,
+            f"Worst ratio {number(ratio.max(skipna=False))}.",
+        )
+    for words, names in (("without", OURS), ("with conformal", CALIBRATED)):
+        means = coverage.reindex(columns=list(names)).mean(skipna=False).dropna()
+        yield _claim(
+            f"Mean coverage of {_percent(LEVEL)} intervals, {words} calibration, within "
+            f"{_percent(NEAR)} of that.",
+            abs(means - LEVEL) <= NEAR,
+            f"{_by_name(means)}.",
+        )
+
+
+def _of_moments(table: pd.DataFrame) -> Iterator[Claim]:
+    loss, _ = mean_and_error(table, "loss")
+    for more in ("", ", defaults"):
+        ratio = _ratio(loss, f"projected{more}", [f"signed{more}"])
+        yield _claim(
+            f"Projected laws{more}: second-moment loss on par with that of signed ones.",
+            ratio <= PAR,
+            f"Ratio of means: {_by_name(ratio)}.",
+        )
+    valid = table[table["method"].str.startswith("projected")]
+    most, off = valid["negative_most"], valid["mass_error"]
+    yield _claim(
+        "Projected laws have no negative weight, and mass one.",
+        (most <= 0) & (off <= ROUNDING),
+        f"Largest negative share of a law {number(most.max())}, largest error of a mass "
+        f"{number(off.max())}.",
+    )
+
+
+def _of_events(table: pd.DataFrame) -> Iterator[Claim]:
+    loss, _ = mean_and_error(table, "loss")
+    for other in ("KLR", "KLR, intercept", "boosting"):
+        ratio = _ratio(loss, "projected", [other])
+        yield _claim(
+            f"Projected laws: logistic loss on par with that of {other}, or below.",
+            ratio <= PAR,
+            f"Ratio of means: {_by_name(ratio)}.",
+        )
+    share = table.loc[table["method"] == "projected", "negative_share"]
+    yield _claim(
+        "Projected laws give no negative probability.",
+        share == 0,
+        f"Largest share of test days {number(share.max())}.",
+    )
+
+
+def _of_columns(table: pd.DataFrame) -> Iterator[Claim]:
+    energy, _ = mean_and_error(table, "energy")
+    for name in ("kernel", "auto"):
+        ratio = _ratio(energy, name, [INDEPENDENT])
+        yield _claim(
+            f"{name}: energy score below that of independent forests.",
+            ratio < 1,
+            f"Ratio of means: {_by_name(ratio)}.",
+        )
+
+
+def _ratio(mean: pd.DataFrame, name: str, others: Iterable[str]) -> pd.Series:
+    """Return means over the least of others, by set; empty unless all of them were run.
+
+    What failed somewhere is NaN there, which meets no claim.
+    """
+    others = list(others)
+    if not {name, *others} <= set(mean):
+        return pd.Series(dtype=float)
+    return mean[name] / mean[others].min(axis=1)
+
+
+def _by_name(values: pd.Series) -> str:
+    return ", ".join(f"{name} {value:.3f}" for name, value in values.items())

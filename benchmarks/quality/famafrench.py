@@ -1,0 +1,75 @@
+"""Days of large losses: the paper's binary task, with valid laws and with classifiers."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+from benchmarks.peers.data import Task
+from benchmarks.peers.methods import METHODS
+from benchmarks.quality.measured import quiet
+from benchmarks.quality.section import DEVELOPMENT, EXAM, section
+from experiments.famafrench import (
+    RIDGES_JDL,
+    SCALES_JDL,
+    Sample,
+    logistic,
+    made,
+    sample,
+    scored,
+    tested,
+)
+from experiments.protocol import Family, Variant, search
+from experiments.store import Row, Settings
+from jointdist import JointDistribution
+
+__all__ = ["SECTION", "compute"]
+
+SETS = {
+    "famafrench, d = 5": ("french", 5, 20_000),
+    "famafrench, d = 25": ("french", 25, 20_000),
+    "famafrench, simulated": ("simulated", 5, 500),
+}
+BOOSTED = METHODS["event"]["boosted classifier"]
+
+
+def compute(one: Settings) -> list[Row]:
+    """Return how all models fare on one subsample of the days."""
+    seed = int(one["split"])
+    drawn = sample(*SETS[str(one["data"])], seed)
+    with quiet():
+        return [{"method": name, **row} for name, row in _rows(drawn, seed)]
+
+
+def _rows(drawn: Sample, seed: int) -> Iterator[tuple[str, Row]]:
+    """Yield models by the protocol of the paper, but for boosting, which has its own."""
+    make = partial(made, JointDistribution, drawn.units)
+    variants = {
+        name: Variant(RIDGES_JDL, {"positivity": positivity})
+        for name, positivity in (("signed", "none"), ("projected", "projected"))
+    }
+    found = search(Family(make, variants, *SCALES_JDL), *drawn.train, drawn.loss)
+    for name, best in found.items():
+        yield name, tested(best, drawn)
+    yield "KLR", tested(logistic(drawn, intercept=False), drawn)
+    yield "KLR, intercept", tested(logistic(drawn, intercept=True), drawn)
+    task = _task(drawn)
+    yield "boosting", scored(BOOSTED.fit(task, seed)(task.X_test), drawn)
+
+
+def _task(drawn: Sample) -> Task:
+    """Return all days but the test days to fit to: early stopping chooses some of them."""
+    X, y = (
+        np.concatenate(part) for part in zip(drawn.train, drawn.validation, strict=True)
+    )
+    return Task("event", X, y, *drawn.test, drawn.q)
+
+
+SECTION = section(
+    "famafrench",
+    "Days of large losses of the portfolios of Fama and French",
+    compute,
+    tiny={"famafrench, simulated": (0,)},
+    development=dict.fromkeys(list(SETS)[:2], DEVELOPMENT),
+    exam=dict.fromkeys(list(SETS)[:2], EXAM),
+)

@@ -1,0 +1,112 @@
+"""Laws of one column that are asked alike: exact scores, and central intervals."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from jointdist import Conditional, scores
+
+__all__ = ["Law", "Learned", "Normal", "Weighted"]
+
+ROUNDING = 1e-12  # of a cdf
+
+
+class Law(Protocol):
+    """One law for each test row."""
+
+    def crps(self, y: np.ndarray) -> np.ndarray:
+        """Return the scores at outcomes, one for each law."""
+        ...
+
+    def interval(self, level: float) -> np.ndarray:
+        """Return the ends of central intervals, ``(q, 2)``."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """Laws of this package: the CRPS is that of their weights on the atoms.
+
+    Attributes
+    ----------
+    law : Conditional
+        The laws.
+    """
+
+    law: Conditional
+
+    def crps(self, y: np.ndarray) -> np.ndarray:
+        """Return the scores at outcomes."""
+        return scores.crps(self.law, y)
+
+    def interval(self, level: float) -> np.ndarray:
+        """Return the ends of central intervals."""
+        return self.law.interval(level)
+
+
+@dataclass(frozen=True, eq=False)
+class Normal:
+    """Normal laws.
+
+    Attributes
+    ----------
+    mean, scale : array of shape (q,)
+        Means and standard deviations.
+    """
+
+    mean: np.ndarray
+    scale: np.ndarray
+
+    def crps(self, y: np.ndarray) -> np.ndarray:
+        """Return the scores at outcomes, in closed form."""
+        z = (y - self.mean) / self.scale
+        density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
+        return self.scale * (z * (2 * ndtr(z) - 1) + 2 * density - 1 / np.sqrt(np.pi))
+
+    def interval(self, level: float) -> np.ndarray:
+        """Return the ends of central intervals."""
+        half = self.scale * ndtri((1 + level) / 2)
+        return np.stack([self.mean - half, self.mean + half], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """Weighted samples, each law with its own.
+
+    Attributes
+    ----------
+    samples : list of pairs of arrays
+        The values of each law in order, and its cdf there.
+    """
+
+    samples: list[tuple[np.ndarray, np.ndarray]]
+
+    @classmethod
+    def of(cls, samples: Iterable[tuple[np.ndarray, np.ndarray]]) -> "Weighted":
+        """Return the laws of values, in any order, and weights, of any sum."""
+        return cls([_in_order(*own) for own in samples])
+
+    def crps(self, y: np.ndarray) -> np.ndarray:
+        """Return the scores at outcomes: mean distance less half that within the sample."""
+        pairs = zip(self.samples, y, strict=True)
+        return np.array([_score(*own, at) for own, at in pairs])
+
+    def interval(self, level: float) -> np.ndarray:
+        """Return the lowest values at which cdfs reach the levels of the ends."""
+        p = np.array([(1 - level) / 2, (1 + level) / 2]) - ROUNDING
+        return np.array([v[np.searchsorted(upto, p)] for v, upto in self.samples])
+
+
+def _in_order(values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    order = np.argsort(values)
+    upto = np.cumsum(weights[order])
+    return values[order], upto / upto[-1]
+
+
+def _score(values: np.ndarray, upto: np.ndarray, y: float) -> float:
+    """Return the CRPS of one law; half the mean distance within it is that of F (1 - F)."""
+    near = np.diff(upto, prepend=0.0) @ np.abs(values - y)
+    return float(near - (upto * (1 - upto))[:-1] @ np.diff(values))

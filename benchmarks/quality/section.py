@@ -1,0 +1,64 @@
+"""What the sections of the exam share: settings, and a table for each."""
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+import pandas as pd
+
+from benchmarks.peers.data import SETS, present
+from experiments.store import Row, Settings
+from experiments.study import Study
+
+__all__ = ["DEVELOPMENT", "EXAM", "Sets", "mean_and_error", "section", "settings"]
+
+Sets: TypeAlias = Mapping[str, Sequence[int]]
+
+DEVELOPMENT, EXAM = range(7), range(7, 17)  # splits, and seeds of simulated sets
+
+
+def settings(sets: Sets) -> Iterator[Settings]:
+    """Yield the splits of all sets whose files are at hand; tell which are not."""
+    for name, splits in sets.items():
+        if name in SETS and not present(name):
+            told = "its files are not at hand (see JOINTDIST_SHARED)"
+            print(f"skipped: {name}: {told}", file=sys.stderr)
+            continue
+        yield from ({"data": name, "split": split} for split in splits)
+
+
+def section(
+    name: str,
+    title: str,
+    compute: Callable[[Settings], list[Row]],
+    *,
+    tiny: Sets,
+    development: Sets,
+    exam: Sets,
+) -> Study:
+    """Return a section: all methods on one split of a set are one computation.
+
+    Its table has a row for each method.
+    """
+    sets = {"tiny": tiny, "development": development, "exam": exam}
+    return Study(
+        name=f"valid-{name}",
+        title=title,
+        keys=("data", "split"),
+        presets={preset: {"sets": own} for preset, own in sets.items()},
+        settings=settings,
+        compute=compute,
+        draw=lambda _: {},
+    )
+
+
+def mean_and_error(table: pd.DataFrame, column: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return means over splits and their standard errors: sets in rows, methods in columns.
+
+    What failed on one split is NaN, and so is the error of a single split.
+    """
+    groups = table.groupby(["data", "method"], sort=False)[column]
+    mean = groups.agg(lambda own: own.mean(skipna=False)).unstack("method")  # noqa: PD010
+    error = groups.sem().unstack("method")  # noqa: PD010
+    order = tuple(list(dict.fromkeys(table[key])) for key in ("data", "method"))
+    return mean.loc[order], error.loc[order]

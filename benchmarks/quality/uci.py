@@ -1,0 +1,76 @@
+"""Laws of one column: the published splits of the UCI sets."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from benchmarks.peers.data import UCI, Task, load
+from benchmarks.quality.laws import Law
+from benchmarks.quality.measured import measured
+from benchmarks.quality.methods import METHODS
+from benchmarks.quality.section import DEVELOPMENT, EXAM, section
+from experiments.store import Row, Settings
+
+__all__ = ["LEVEL", "SECTION", "compute", "simulated"]
+
+LEVEL = 0.9
+SIMULATED = "simulated"
+SPLITS = {"protein": (range(2), range(2, 5))}  # of a set that has fewer
+
+
+def simulated(seed: int, n: int = 200, tests: int = 100) -> Task:
+    """Return a wave whose noise grows along it."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n + tests, 2))
+    y = np.sin(3 * X[:, 0]) + 0.3 * np.exp(X[:, 0]) * rng.standard_normal(n + tests)
+    return Task("law", X[:n], y[:n], X[n:], y[n:])
+
+
+def compute(one: Settings) -> list[Row]:
+    """Return what all methods make of one split of a set."""
+    name, split = str(one["data"]), int(one["split"])
+    task = simulated(split) if name == SIMULATED else load(name, split)
+    methods = {
+        name: replace(method, fit=partial(_with_ends, method.fit))
+        for name, method in METHODS.items()
+    }
+    return measured(methods, task, split, _scores)
+
+
+def _with_ends(fit: Callable, task: Task, seed: int) -> Callable:
+    """Return a function to laws and their intervals, which are part of the prediction."""
+    laws = fit(task, seed)
+
+    def told(X: np.ndarray) -> tuple[Law, np.ndarray]:
+        law = laws(X)
+        return law, law.interval(LEVEL)
+
+    return told
+
+
+def _scores(told: tuple[Law, np.ndarray], task: Task) -> Row:
+    law, (low, high) = told[0], told[1].T
+    inside = (low <= task.Y_test) & (task.Y_test <= high)
+    return {
+        "rows": len(task.Y),
+        "tests": len(task.Y_test),
+        "crps": float(law.crps(task.Y_test).mean()),
+        "coverage": float(inside.mean()),
+        "width": float((high - low).mean()),
+    }
+
+
+def _sets(which: int) -> dict[str, range]:
+    return {name: SPLITS.get(name, (DEVELOPMENT, EXAM))[which] for name in UCI}
+
+
+SECTION = section(
+    "uci",
+    "Laws of one column",
+    compute,
+    tiny={SIMULATED: (0,)},
+    development=_sets(0),
+    exam=_sets(1),
+)
