@@ -4,11 +4,14 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+import pandas as pd
+from threadpoolctl import threadpool_limits
+
 from benchmarks.quality import famafrench, gaussian, uci, vector
 from benchmarks.quality.claims import claims
 from benchmarks.quality.report import page
 from experiments.store import read_table
-from experiments.study import run
+from experiments.study import Study, run
 
 ROOT = Path(__file__).parents[2]
 PAGE = "valid.md"
@@ -45,21 +48,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
         }
         todo = list(study.settings(asked))
         if todo:
-            run(study, todo, folder / "tables" / f"{study.name}.csv", jobs=options.jobs)
-    write_page(folder)
-
-
-def write_page(folder: Path) -> None:
-    """Write the page of the tables that are there, and print the verdicts."""
-    paths = {study.name: folder / "tables" / f"{study.name}.csv" for study in SECTIONS}
-    tables = {
-        study.name: read_table(paths[study.name], study.keys)
-        for study in SECTIONS
-        if paths[study.name].exists()
-    }
-    (folder / PAGE).write_text(page(tables), encoding="utf-8")
-    for claim in claims(tables):
+            with threadpool_limits(1):  # as processes of a pool have
+                run(study, todo, _table(study, folder), jobs=options.jobs)
+    found = tables(folder)
+    (folder / PAGE).write_text(page(found), encoding="utf-8")
+    for claim in claims(found):
         print(f"{claim.verdict}: {claim.text} {claim.numbers}")
+
+
+def tables(folder: Path) -> dict[str, pd.DataFrame]:
+    """Return the tables that are there, by the names of their sections."""
+    return {
+        study.name: read_table(_table(study, folder), study.keys)
+        for study in SECTIONS
+        if _table(study, folder).exists()
+    }
+
+
+def _table(study: Study, folder: Path) -> Path:
+    return folder / "tables" / f"{study.name}.csv"
 
 
 if __name__ == "__main__":

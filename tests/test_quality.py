@@ -1,0 +1,263 @@
+"""The exam of valid laws: scores are their definitions, verdicts follow the tables."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import integrate, stats
+
+from benchmarks.peers.data import SETS
+from benchmarks.peers.laws import energy_score
+from benchmarks.quality import __main__ as command
+from benchmarks.quality import methods, uci
+from benchmarks.quality.claims import claims
+from benchmarks.quality.laws import Learned, Normal, Weighted
+from benchmarks.quality.report import page
+from benchmarks.quality.section import mean_and_error, settings
+from benchmarks.quality.vector import Waves
+from experiments.store import read_table
+from jointdist import JointDistribution
+
+SECTIONS = {study.name: study for study in command.SECTIONS}
+
+
+def integrated(cdf, y, low, high, breaks):
+    """Return the CRPS by its definition, the squared distance of the cdf to a step."""
+    found, _ = integrate.quad(
+        lambda v: (cdf(v) - (y <= v)) ** 2, low, high, points=breaks, limit=400
+    )
+    return found
+
+
+@pytest.mark.parametrize("y", [-3.0, 0.4, 2.0])
+def test_crps_of_normal_laws_is_its_definition(y):
+    law = Normal(np.array([0.5]), np.array([1.7]))
+    exact = integrated(stats.norm(0.5, 1.7).cdf, y, -20, 20, [y])
+    assert_allclose(law.crps(np.array([y])), exact, rtol=1e-7)
+
+
+@pytest.mark.parametrize("y", [-2.0, 0.3, 1.0, 9.0])
+def test_crps_of_weighted_samples_is_its_definition(y):
+    values, weights = np.array([3.0, 0.0, 1.0, 1.0]), np.array([2.0, 1.0, 1.0, 4.0])
+    law = Weighted.of([(values, weights)])
+
+    def cdf(v):
+        return weights[values <= v].sum() / weights.sum()
+
+    exact = integrated(cdf, y, -3, 10, [0.0, 1.0, 3.0, y])
+    assert_allclose(law.crps(np.array([y])), exact, rtol=1e-7)
+
+
+def test_intervals_are_between_the_quantiles():
+    law = Normal(np.array([1.0, 2.0]), np.array([1.0, 3.0]))
+    expected = np.stack(stats.norm([1.0, 2.0], [1.0, 3.0]).interval(0.8), 1)
+    assert_allclose(law.interval(0.8), expected)
+    tenths = Weighted.of([(np.arange(10.0), np.ones(10)), (np.arange(2.0), np.ones(2))])
+    assert_array_equal(tenths.interval(0.8), [[0.0, 8.0], [0.0, 1.0]])
+
+
+def test_laws_of_this_package_are_scored_as_weighted_samples():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 1)), rng.normal(size=40)
+    marginal = JointDistribution(random_state=0).fit(X, y).marginal("y")
+    ours = Learned(marginal[[0] * 3])
+    sample = Weighted.of([(y, np.ones(40))] * 3)
+    at = np.array([-1.0, 0.0, 5.0])
+    assert_allclose(ours.crps(at), sample.crps(at), rtol=1e-10)
+    assert_allclose(ours.interval(0.9), sample.interval(0.9))
+
+
+def test_weighted_samples_of_a_forest_are_those_of_its_quantiles():
+    forests = pytest.importorskip("quantile_forest")
+    task = uci.simulated(0)
+    laws = methods.quantile_forest(task, 0)(task.X_test)
+    model = forests.RandomForestQuantileRegressor(200, min_samples_leaf=5, random_state=0)
+    model.fit(task.X, task.Y)
+    ends = model.predict(task.X_test, quantiles=[0.05, 0.95], interpolation="inverted_cdf")
+    assert_allclose(laws.interval(0.9), ends)
+
+
+def test_waves_have_the_means_and_correlations_they_say():
+    waves, rng = Waves(), np.random.default_rng(0)
+    X = np.array([[0.5, 0.4, 0.1, 0.0], [-0.5, 0.4, 0.1, 0.9]])
+    draws = waves.draws(X, 40_000, rng)
+    assert_allclose(draws.mean(axis=1), waves.mean(X), atol=0.02)
+    shared = waves.shared(X)
+    for own, part, d in zip(draws, shared, X[:, 3], strict=True):
+        expected = np.outer(part, part)
+        np.fill_diagonal(expected, 1.0)
+        assert_allclose(np.corrcoef(own.T), expected, atol=0.02)
+        assert_allclose(own.std(axis=0), 0.4 * np.exp(d / 2), rtol=0.02)
+    assert shared[0, 1] * shared[1, 1] < 0  # correlations change their sign
+
+
+def test_the_energy_score_tells_dependent_columns_from_independent_ones():
+    task = Waves().task(10, 1500, 0)
+    draws = Waves().truth(task, 0)(task.X_test)
+    apart = np.stack([np.roll(draws[..., i], i, axis=1) for i in range(3)], axis=2)
+    unit = task.Y_test.std(axis=0)
+    true, independent = (energy_score(d, task.Y_test, unit).mean() for d in (draws, apart))
+    assert true < 0.99 * independent
+
+
+def test_means_over_splits_have_errors_and_failures_are_none():
+    table = pd.DataFrame(
+        {
+            "data": ["b", "b", "a", "a"],
+            "split": [0, 1, 0, 1],
+            "method": ["m"] * 4,
+            "crps": [1.0, 3.0, 5.0, np.nan],
+        }
+    )
+    mean, error = mean_and_error(table, "crps")
+    assert mean["m"].to_dict() == pytest.approx({"b": 2.0, "a": np.nan}, nan_ok=True)
+    assert error["m"]["b"] == pytest.approx(np.std([1, 3], ddof=1) / np.sqrt(2))
+
+
+def uci_table(ours=0.9, peers=(1.0, 1.2), covered=0.9, sets=8):
+    """Return a made-up table of three methods; the first set may differ from the others."""
+    names = {"quantile-forest": peers[0], "NGBoost": peers[1], "auto": ours}
+    return pd.DataFrame(
+        [
+            {
+                "data": f"set {i}",
+                "split": split,
+                "method": method,
+                "crps": (value[i == 0] if isinstance(value, tuple) else value) + split / 9,
+                "coverage": covered,
+            }
+            for i in range(sets)
+            for split in range(2)
+            for method, value in names.items()
+        ]
+    )
+
+
+def verdicts(name, table):
+    """Return the verdicts of claims whose methods were run, by the words they start with."""
+    found = {claim.text: claim.verdict for claim in claims({name: table})}
+    return {text: verdict for text, verdict in found.items() if verdict != "not run"}
+
+
+@pytest.mark.parametrize(
+    ("table", "below", "near", "covers"),
+    [
+        (uci_table(), "met", "met", "met"),
+        (uci_table(ours=1.02), "missed", "met", "met"),
+        (uci_table(ours=1.1), "missed", "missed", "met"),
+        (uci_table(ours=(0.9, 1.1)), "met", "missed", "met"),  # lost on one set by far
+        (uci_table(peers=(1.0, 0.8)), "missed", "missed", "met"),  # to the other peer
+        (uci_table(covered=0.85), "met", "met", "missed"),
+        (uci_table(ours=(0.9, np.nan)), "met", "missed", "met"),  # failed on a set
+    ],
+)
+def test_verdicts_of_one_column(table, below, near, covers):
+    assert list(verdicts("valid-uci", table).values()) == [below, near, covers]
+
+
+def test_without_a_peer_there_is_no_verdict():
+    table = uci_table()
+    found = verdicts("valid-uci", table[table["method"] != "NGBoost"])
+    assert [text.partition(" ")[0] for text in found] == ["Mean"]
+
+
+def moments_table(**changed):
+    row = {"data": "gaussian", "split": 0, "negative_most": 0.0, "mass_error": 1e-15}
+    losses = {"signed": 0.1, "projected": 0.1, "clipped": 0.5}
+    rows = [{**row, "method": name, "loss": loss} for name, loss in losses.items()]
+    rows[1] |= changed
+    return pd.DataFrame(rows)
+
+
+@pytest.mark.parametrize(
+    ("changed", "par", "valid"),
+    [
+        ({}, "met", "met"),
+        ({"loss": 0.11}, "missed", "met"),
+        ({"negative_most": 1e-6}, "met", "missed"),
+        ({"mass_error": 1e-3}, "met", "missed"),
+    ],
+)
+def test_verdicts_of_moments(changed, par, valid):
+    assert list(verdicts("valid-gaussian", moments_table(**changed)).values()) == [
+        par,
+        valid,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("loss", "share", "expected"),
+    [
+        (0.05, 0.0, ["met", "met", "met", "met"]),
+        (0.056, 0.0, ["missed", "met", "met", "met"]),
+        (0.05, 0.001, ["met", "met", "met", "missed"]),
+    ],
+)
+def test_verdicts_of_events(loss, share, expected):
+    losses = {"projected": loss, "KLR": 0.05, "KLR, intercept": 0.06, "boosting": 0.06}
+    row = {"data": "famafrench", "split": 0, "negative_share": share}
+    table = pd.DataFrame([row | {"method": m, "loss": v} for m, v in losses.items()])
+    assert list(verdicts("valid-famafrench", table).values()) == expected
+
+
+@pytest.mark.parametrize(("energy", "expected"), [(0.9, "met"), (1.1, "missed")])
+def test_verdicts_of_several_columns(energy, expected):
+    values = {"quantile-forest, independent": 1.0, "auto": energy}
+    rows = [
+        {"data": "waves", "split": 0, "method": m, "energy": v} for m, v in values.items()
+    ]
+    assert list(verdicts("valid-vector", pd.DataFrame(rows)).values()) == [expected]
+
+
+@pytest.mark.parametrize("study", SECTIONS.values(), ids=lambda study: study.name)
+def test_nothing_is_examined_that_was_developed_on(study):
+    seen, asked = (study.presets[name]["sets"] for name in ("development", "exam"))
+    assert set(seen) == set(asked)
+    assert not any(set(seen[name]) & set(asked[name]) for name in asked)
+
+
+def test_sets_without_files_are_named(monkeypatch, capsys):
+    monkeypatch.setitem(SETS, "nowhere", SETS["naval"]._replace(file="no/such/file"))
+    assert list(settings({"nowhere": (0, 1), "waves": (3,)})) == [
+        {"data": "waves", "split": 3}
+    ]
+    assert "skipped: nowhere: its files are not at hand" in capsys.readouterr().err
+
+
+def test_unknown_sets_are_refused(capsys):
+    with pytest.raises(SystemExit):
+        command.main(["--preset", "tiny", "--sets", "nowhere"])
+    assert "--sets must be among ['simulated', " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("study", SECTIONS.values(), ids=lambda study: study.name)
+def test_a_tiny_exam_goes_on_where_it_was(study, tmp_path, monkeypatch, capsys):
+    (name,) = study.presets["tiny"]["sets"]
+    asked = ["--preset", "tiny", "--sets", name, "--results", str(tmp_path)]
+    command.main(asked)
+    told = capsys.readouterr().out
+    path = tmp_path / "tables" / f"{study.name}.csv"
+    table, text = read_table(path, study.keys), (tmp_path / "valid.md").read_text()
+    assert set(table["data"]) == {name}
+    assert "note" not in table
+    assert all(method in text for method in table["method"])
+    assert told.count("\n") == len(list(claims({study.name: table})))
+
+    def never(_):
+        pytest.fail("what is there is computed again")
+
+    monkeypatch.setattr(command, "SECTIONS", [replace(study, compute=never)])
+    command.main(asked)
+    assert (tmp_path / "valid.md").read_text() == text
+
+
+def test_the_page_is_what_the_tables_say():
+    folder = Path(__file__).parents[1] / "docs" / "results"
+    if not (folder / command.PAGE).exists():
+        pytest.skip("the exam has not been run")
+    assert page(command.tables(folder)) == (folder / command.PAGE).read_text(
+        encoding="utf-8"
+    )
