@@ -1,0 +1,229 @@
+"""Split-conformal calibration of any estimator of scalar laws."""
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from jointdist.atoms import Vector
+from jointdist.errors import Words, is_number, require
+from jointdist.law import Conditional
+from jointdist.parameters import NestedParameters
+from jointdist.recalibration import Recalibrated, Recalibration, valid
+from jointdist.rows import as_rows, as_weights
+from jointdist.scores.calibration import pit
+from jointdist.scores.losses import crps
+from jointdist.scores.outcomes import outcomes_of, require_column
+from jointdist.search import Seed, generator
+from jointdist.target import y_for_Y
+
+__all__ = ["ConformalCalibration"]
+
+_NAME = "ConformalCalibration"
+
+
+class ConformalCalibration(RegressorMixin, NestedParameters, BaseEstimator):
+    r"""Laws whose intervals cover at least as often as they say, whatever the estimator.
+
+    A clone of the estimator is fitted to some of the rows. The laws that it gives to the
+    others have cdfs :math:`F_i`, and the outcomes there have levels :math:`F_i(y_i)`, at
+    random within jumps. With the cdf :math:`G` of these levels, linear between them, the law
+    of a new row is the one whose cdf is :math:`G(F(y))`.
+
+    For a new row that is exchangeable with those held back, the outcome is in
+    ``given(x).interval(level)`` with at least the probability ``level``: in finite samples,
+    for any data, and however wrong the estimator. This is an average over x. It is exceeded by
+    at most ``2 / (k + 1)`` for k rows held back if laws are continuous, and by what an atom
+    weighs more if not. All else that laws are asked is answered by the recalibrated law.
+    Signed laws are made valid first, by the running maximum of their cdf.
+
+    Parameters
+    ----------
+    estimator : estimator
+        One with ``given``, for a Y of one column of numbers.
+    share : float, default=0.2
+        The share of the rows that is held back, between zero and one.
+    random_state : int, Generator, RandomState, optional
+        The seed of the choice of rows, and of levels within jumps.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The clone, fitted.
+    recalibration_ : Recalibration
+        The levels of the outcomes held back, and G.
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : array of str
+        Their names, if X is a DataFrame.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import jointdist as jd
+    >>> from jointdist.conformal import ConformalCalibration
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(1000, 1))
+    >>> y = x[:, 0] + rng.normal(size=1000)
+    >>> flat = jd.JointDistribution(regularization=1.0, random_state=0)  # knows little of x
+    >>> model = ConformalCalibration(flat, random_state=0).fit(x, y)
+    >>> low, high = model.given([[0.0]]).interval(0.9)[0]
+    >>> bool(low < -1.64 and high > 1.64)
+    True
+    """
+
+    def __init__(
+        self, estimator: Any, *, share: float = 0.2, random_state: Seed = None
+    ) -> None:
+        self.estimator = estimator
+        self.share = share
+        self.random_state = random_state
+
+    @y_for_Y
+    def fit(self, X: object, Y: object, sample_weight: object = None) -> Self:
+        """Fit a clone of the estimator to some rows, and learn from the others how it errs.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sequence of shape (n, d_x)
+            The rows of X.
+        Y : array, Series or sequence of shape (n,)
+            The rows of Y, numbers.
+        sample_weight : array of shape (n,), optional
+            Weights of the rows: a row of weight two counts as two rows, in the fit and in
+            the calibration. Rows of no weight are left out. Coverage is that of rows drawn
+            by their weights, and no longer guaranteed in finite samples.
+
+        Returns
+        -------
+        ConformalCalibration
+            The model itself.
+        """
+        ok = hasattr(self.estimator, "given") and hasattr(self.estimator, "fit")
+        rule, got = "an estimator with `given`", Words(type(self.estimator).__name__)
+        require(ok, _NAME, "estimator", rule, got)
+        ok = is_number(self.share, least=0, below=1) and self.share > 0
+        require(ok, _NAME, "share", "a number between 0 and 1", self.share)
+        got = Words("None: fit requires y to be passed, but the target y is None")
+        require(Y is not None, _NAME, "Y", "given", got)
+        rng = generator(_NAME, self.random_state)
+        weights = _weights(X, Y, sample_weight)
+        order = rng.permutation(np.flatnonzero(weights))
+        held = int(np.ceil(self.share * len(order)))
+        got = Words(f"{len(order)} sample{'s' * (len(order) != 1)}")
+        require(held < len(order), _NAME, "X", "of rows enough to hold some back", got)
+        rest, back = np.sort(order[held:]), np.sort(order[:held])
+        own = {} if sample_weight is None else {"sample_weight": weights[rest]}
+        self.estimator_ = clone(self.estimator)
+        fitted = _safe_indexing(Y, rest)
+        self.estimator_.fit(_safe_indexing(X, rest), fitted, **own)
+        laws = self._base(_safe_indexing(X, back))
+        levels = pit(laws, _safe_indexing(Y, back), random_state=rng)
+        known = ~np.isnan(levels)  # where there is a law
+        require(known.any(), _NAME, "X", "rows at some of which there is a law", "none")
+        self.recalibration_ = Recalibration.of(levels[known], weights[back][known])
+        self._marginal = _Sample.of(np.asarray(fitted, dtype=np.float64), weights[rest])
+        return self
+
+    def given(self, x: object) -> Recalibrated:
+        """Return the recalibrated laws of Y for each row of ``x``.
+
+        Parameters
+        ----------
+        x : array, DataFrame or sequence of shape (q, d_x)
+            Conditions on X; a vector if X has one column.
+        """
+        check_is_fitted(self)
+        return Recalibrated(self._base(x)._laws, self.recalibration_)  # noqa: SLF001
+
+    def predict(self, X: object) -> Vector:
+        """Return the conditional means of Y.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sequence of shape (q, d_x)
+            Rows of X.
+        """
+        return self.given(X).mean()
+
+    @y_for_Y
+    def score(  # pyrefly: ignore[bad-override]  # Y, not y
+        self, X: object, Y: object, sample_weight: object = None
+    ) -> float:
+        """Return the skill of the laws: one minus their CRPS over that of the marginal law.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sequence of shape (q, d_x)
+            Rows of X.
+        Y : array, Series or sequence of shape (q,)
+            What came of them.
+        sample_weight : array of shape (q,), optional
+            Weights of the rows.
+        """
+        law = self.given(X)
+        told = outcomes_of(f"{_NAME}.score", law, Y, "Y")
+        weights = as_weights(sample_weight, told.rows)
+        own = np.average(crps(law, Y), weights=weights)
+        marginal = np.average(self._marginal.crps(told.column), weights=weights)
+        if marginal <= 0:  # every row of Y is all atoms: there is nothing to tell
+            return 1.0 if own <= 0 else 0.0
+        return float(1 - own / marginal)
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of columns of X."""
+        found: int = self.estimator_.n_features_in_
+        return found
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """The names of the columns of X, if it is a DataFrame."""
+        names: NDArray[Any] = self.estimator_.feature_names_in_
+        return names
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # pyrefly: ignore[missing-attribute]
+        tags.regressor_tags.poor_score = True  # a skill of 0.5 is much, unlike an R² of it
+        tags.input_tags.categorical = tags.input_tags.string = True
+        return tags
+
+    def _base(self, x: object) -> Conditional:
+        """Return valid laws of the estimator."""
+        law = self.estimator_.given(x)
+        return Conditional(valid(require_column(_NAME, law)))
+
+
+class _Sample(NamedTuple):
+    """The law of a weighted sample: its values, rising, and their shares."""
+
+    values: Vector
+    shares: Vector
+
+    @classmethod
+    def of(cls, y: Vector, weights: Vector) -> "_Sample":
+        order = np.argsort(y, axis=None)
+        return cls(y.ravel()[order], weights[order] / weights.sum())
+
+    def crps(self, y: Vector) -> Vector:
+        """Return the scores at outcomes: mean distance, less half that within the sample."""
+        v, upto = self.values, np.cumsum(self.shares)
+        moved = np.cumsum(np.insert(self.shares * v, 0, 0.0))
+        below = np.searchsorted(v, y, side="right")
+        F = np.insert(upto, 0, 0.0)[below]
+        apart = (upto * (1 - upto))[:-1] @ np.diff(v)
+        near: Vector = y * (2 * F - 1) + moved[-1] - 2 * moved[below]
+        return near - apart
+
+
+def _weights(X: object, Y: object, sample_weight: object) -> Vector:
+    """Return the weights of the rows, ones if there are none."""
+    n, count = _num_samples(X), _num_samples(Y)
+    got = Words(f"{count} rows")
+    require(n == count, _NAME, "Y", f"as long as `X` ({n} rows)", got)
+    rows = as_rows(np.zeros((n, 1)), where=_NAME, name="X")
+    found = as_weights(sample_weight, rows)
+    return np.ones(n) if found is None else found
