@@ -114,7 +114,7 @@ class KernelContest:
         Makes a trial of two sides and the part that is held out.
     unit : callable
         From the mean diagonals of both kernels to the unit of the ridge.
-    regularization : float or "auto"
+    regularization : float, "auto" or "loo"
         The ridge, if it is given.
     centred : bool
         Whether bases are.

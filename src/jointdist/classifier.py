@@ -253,7 +253,7 @@ class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
     @property
     def regularization_(self) -> float:
         """The ridge."""
-        return self.joint_.regularization_
+        return float(self.joint_.regularization_)
 
     @property
     def selection_(self) -> Selected | None:

@@ -114,7 +114,7 @@ class Contest:
 
         Parameters
         ----------
-        regularization : float or "auto"
+        regularization : float, "auto" or "loo"
             The ridge of the fit to all rows, if it is given.
         unit : float
             That of the strengths, the ridges times the number of rows.
@@ -122,6 +122,8 @@ class Contest:
         given = self.how.regularizations
         if not isinstance(regularization, str):
             given = (regularization,)
+        elif regularization == "loo":
+            given = (1.0,)  # for those of each fit
         if given is None:
             return _STRENGTHS * unit / self.size
         return np.sort(np.asarray(given, dtype=np.float64))[::-1] / self._share
@@ -211,7 +213,13 @@ class Contest:
         if scores[best] > scores.min() + _CLEARLY * abs(scores.min()):
             common[:], best = True, int(scores.argmin())
         near = [
-            (candidate.degree or 0, -candidate.regularizations[ridge], number, ridge)
+            (
+                candidate.degree or 0,
+                -candidate.regularizations[ridge],
+                candidate.scores[ridge],
+                number,
+                ridge,
+            )
             for number, candidate in enumerate(self.candidates)
             if common[number]
             for ridge in np.flatnonzero(self._nearly(number, best)).tolist()

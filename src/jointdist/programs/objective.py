@@ -3,10 +3,11 @@ r"""The diagonal quadratic that all programs minimise, and its closed form.
 In the double-orthogonal basis the regularised objective of Eq. `optgenClowR` is
 
 .. math:: \tilde R_\lambda(H) = \sum_{ij} a_{ij} H_{ij}^2 - 2 \sum_{ij} b_{ij} H_{ij},
-    \qquad a_{ij} = c_{Y,i} c_{X,j} + \lambda,
+    \qquad a_{ij} = c_{Y,i} c_{X,j} + \lambda_i,
 
-with the eigenvalues :math:`c = \Lambda / n` of the sample's second moments. It is
-minimised element by element, and every :math:`\lambda` of a path costs one division.
+with the eigenvalues :math:`c = \Lambda / n` of the sample's second moments, and one ridge
+:math:`\lambda` for all functions of Y, as in the paper, or one for each. It is minimised
+element by element, and every :math:`\lambda` of a path costs one division.
 """
 
 from dataclasses import dataclass, replace
@@ -35,8 +36,9 @@ class Objective:
         The linear term: the covariance of the basis functions under the sample.
     c_y, c_x : arrays of shape (m_Y,) and (m_X,)
         The eigenvalues :math:`c = \Lambda / n`, not negative.
-    regularization : float
-        The ridge :math:`\lambda`, not negative.
+    regularization : float or array of shape (m_Y,)
+        The ridge :math:`\lambda`, not negative: one, or one for each function of Y. The
+        coefficients of a function whose ridge is infinite are zero.
     mean_y, mean_x : arrays of shape (m_Y,) and (m_X,), optional
         The means of the basis functions over the sample. If given, the normalisation
         :math:`\langle e, H \rangle = 0` with :math:`e = \bar\Psi_Y \bar\Psi_X^\top` is
@@ -46,14 +48,19 @@ class Objective:
     b: Matrix
     c_y: Vector
     c_x: Vector
-    regularization: float
+    regularization: float | Vector
     mean_y: Vector | None = None
     mean_x: Vector | None = None
 
     @cached_property
     def a(self) -> Matrix:
-        r"""The quadratic term :math:`a = c_Y c_X^\top + \lambda`."""
-        return np.multiply.outer(self.c_y, self.c_x) + self.regularization
+        r"""The quadratic term :math:`a = c_Y c_X^\top + \lambda`.
+
+        Zero, like the coefficients, where the ridge is infinite.
+        """
+        free = np.isfinite(self._ridges)
+        a = np.multiply.outer(self.c_y, self.c_x) + np.where(free, self._ridges, 0.0)
+        return np.where(free, a, 0.0)
 
     @cached_property
     def inverse(self) -> Matrix:
@@ -63,11 +70,14 @@ class Objective:
         their coefficients are zero, as in the limit of a small ridge.
         """
         a = self.a
-        least = (
-            a.max(initial=0.0) * max(a.shape) * _EPS if self.regularization == 0 else 0.0
-        )
-        kept = a > least
+        rounding = a.max(initial=0.0) * max(a.shape) * _EPS
+        kept = a > np.where(self._ridges == 0, rounding, 0.0)
         return np.divide(1.0, a, out=np.zeros_like(a), where=kept)
+
+    @property
+    def _ridges(self) -> Matrix:
+        """The ridges as a column."""
+        return np.reshape(np.asarray(self.regularization, dtype=np.float64), (-1, 1))
 
     @cached_property
     def e(self) -> Matrix | None:
@@ -87,7 +97,7 @@ class Objective:
         """Return the objective at given coefficients."""
         return float(np.sum((self.a * H - 2 * self.b) * H))
 
-    def at(self, regularization: float) -> "Objective":
+    def at(self, regularization: float | Vector) -> "Objective":
         """Return the objective with another ridge, for a path."""
         return replace(self, regularization=regularization)
 

@@ -1,0 +1,100 @@
+r"""A ridge for each function of Y, by leaving out one row after the other.
+
+With the eigenvalues :math:`c` of the centred bases the closed form of the model,
+
+.. math:: \tilde H_{ij} = \frac{b_{ij}}{c_{Y,i} c_{X,j} + \lambda_i}
+    = \frac1{c_{Y,i}} \cdot \frac{b_{ij}}{c_{X,j} + \rho_i},
+    \qquad \rho_i = \lambda_i / c_{Y,i},
+
+is a ridge regression of each function :math:`\Psi_{Y,i}` of Y on the functions of X, with
+the ridge :math:`\rho_i`. So each can have the one with the least error on rows left out,
+which needs no refits. A function of which X tells nothing has an infinite ridge.
+
+What a row is told by all others is a regression whose constant and slopes are fitted anew,
+in the bases of all rows, with the same :math:`n \rho`.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jointdist.atoms import Vector, host_features
+from jointdist.fitting import Problem, objective
+from jointdist.ridge import RidgeRegression
+
+__all__ = ["loo_coefficients", "loo_ridges"]
+
+_ROWS = 4096  # that are left out, at most
+_LEAST = 1e-7  # ridge over the number of rows, in units of the kernel's mean diagonal
+_MOST, _STEP = 10.0, 10.0**-0.5  # ridge in that unit, and the factor to the next
+_VANISHING = 1e-12  # eigenvalue, of the largest, of a function that is rounding
+_CELLS = 1 << 21  # residuals of a block of rows
+
+
+def loo_ridges(problem: Problem, seed: int, rows: int = _ROWS) -> Vector:
+    r"""Return the ridges :math:`\lambda_i` with the least leave-one-out errors.
+
+    Parameters
+    ----------
+    problem : Problem
+        Centred bases, moments and rows.
+    seed : int
+        Chooses the rows that are left out, where there are many.
+    rows : int, default=4096
+        How many are, at most.
+
+    Returns
+    -------
+    array of shape (m_Y,)
+        The ridges; infinite where no regression is better than the mean.
+    """
+    fit, c_y = _regression(problem)
+    some = problem.sample.take(problem.sample.choose(rows, seed))
+    targets = host_features(problem.y, some.y.read(0, some.n))
+    steps = np.ceil(np.log(_LEAST / (_MOST * fit.weight)) / np.log(_STEP))
+    ridges = np.append(np.inf, fit.unit * _MOST * _STEP ** np.arange(steps + 1))
+    few = max(_CELLS // (len(ridges) * max(len(c_y), 1)), 1)
+    executor = problem.executor
+    executor = replace(executor, block_rows=min(few, executor.block_rows))
+    errors = fit.errors(some.x, targets, some.weights, ridges, executor)
+    found: Vector = np.full(len(c_y), np.inf)
+    told = c_y > _VANISHING * c_y.max(initial=0.0)
+    found[told] = c_y[told] * ridges[errors[:, told].argmin(axis=0)]
+    return found
+
+
+def loo_coefficients(
+    problem: Problem, regularization: float | Vector, rows: NDArray[np.intp]
+) -> Vector:
+    r"""Return the coefficients :math:`t(x)` of laws at rows that are left out, each by itself.
+
+    Parameters
+    ----------
+    problem : Problem
+        Centred bases, moments and rows.
+    regularization : float or array of shape (m_Y,)
+        The ridge :math:`\lambda`, or one for each function of Y.
+    rows : array of int
+        The rows of the sample.
+
+    Returns
+    -------
+    array of shape (q, m_Y)
+        The coefficients; zero for functions of Y that vanish on the sample.
+    """
+    fit, c_y = _regression(problem)
+    some, told = problem.sample.take(rows), c_y > _VANISHING * c_y.max(initial=0.0)
+    targets = host_features(problem.y, some.y.read(0, some.n))
+    inverse = np.divide(1.0, c_y, out=np.zeros_like(c_y), where=told)
+    ridge = np.where(told, regularization, np.inf) * np.where(told, inverse, 1.0)
+    left = fit.residuals(some.x, targets, some.weights, ridge, problem.executor)
+    found: Vector = (targets - left) * inverse
+    return found
+
+
+def _regression(problem: Problem) -> tuple[RidgeRegression, Vector]:
+    """Return the regression of the functions of Y on those of X, and their mean squares."""
+    goal, n = objective(problem, 0.0), problem.moments.weight
+    mean, unit = np.zeros(len(goal.c_y)), problem.moments.trace_x / n
+    return RidgeRegression(problem.x, n, mean, n * goal.b.T, unit), goal.c_y
