@@ -72,10 +72,10 @@ class LawEstimator(RegressorMixin, NestedParameters, BaseEstimator, ABC):
     """An estimator of the conditional laws of Y given X."""
 
     n_features_in_: int
-    regularization: float | str
+    regularization: Any  # a number, an array of them, or a word
     selection: Selection | None
     verbose: int
-    regularization_: float
+    regularization_: Any  # a number, or an array of them
     selection_: Selected | None
     moments_: Moments
     solution_: Solution
@@ -233,7 +233,8 @@ class LawEstimator(RegressorMixin, NestedParameters, BaseEstimator, ABC):
         where, ridge = f"{self._name}.refit", params.get("regularization")
         require(known, where, "params", rule, list(params))
         rule = 'a number of at least 0; "auto" needs `fit`'
-        require(not isinstance(ridge, str), where, "regularization", rule, ridge)
+        chosen = isinstance(ridge, str) and ridge == "auto"
+        require(not chosen, where, "regularization", rule, ridge)
         model = copy(self).set_params(**params)
         if "regularization" in params:
             model.selection_ = None
@@ -406,7 +407,9 @@ class JointEstimator(LawEstimator):
         rule = "an integer of at least 1"
         require(whole, where, "permutations", rule, permutations)
         rng = generator(where, random_state)
-        ridge = self.regularization_
+        # Ridges that were chosen for each function would know the pairs of the sample.
+        one = isinstance(self.regularization_, float)
+        ridge = self.regularization_ if one else _STRENGTH / self._sample.size
         return dependence(self._joint.problem, self.coefficients_, ridge, permutations, rng)
 
     def _of_y(self, x: Rows) -> Laws:
@@ -480,8 +483,12 @@ class KernelEstimator(LawEstimator):
         ]
         self.selection_, self._strength = None, _STRENGTH
         self.kernel_x_, self.kernel_y_ = (family.at(1.0) for family in families)
-        if self.regularization != "auto" and not any(family.free for family in families):
+        given = not isinstance(self.regularization, str) or self.regularization != "auto"
+        if given and not any(family.free for family in families):
             return
+        rule = "a number, or a word, where kernels are chosen"
+        one = not isinstance(self.regularization, np.ndarray)
+        require(one, self._name, "regularization", rule, Words("an array"))
         how = Selection() if self.selection is None else self.selection
         with progress(f"{self._name}: kernels and ridge", verbose=self.verbose) as tell:
             executor = executor_for(sample.x, self.executor)

@@ -43,6 +43,7 @@ __all__ = [
     "objective",
     "path",
     "require_arguments",
+    "require_ridges",
     "solve",
     "solve_squares",
 ]
@@ -70,6 +71,26 @@ def require_arguments(where: str, **arguments: object) -> None:
     for name, value in arguments.items():
         rule, obeys = _RULES[name]
         require(obeys(value), where, name, rule, value)
+
+
+def require_ridges(where: str, regularization: object) -> None:
+    """Raise unless an argument is a ridge, or one for each function of Y, or says how.
+
+    Parameters
+    ----------
+    where : str
+        The estimator.
+    regularization : float, array, "auto" or "loo"
+        The argument.
+    """
+    if isinstance(regularization, np.ndarray):
+        numbers = regularization.ndim == 1 and regularization.dtype.kind in "fiu"
+        good = numbers and bool((regularization >= 0).all())
+    else:
+        loo = isinstance(regularization, str) and regularization == "loo"
+        good = loo or _is_ridge(regularization)
+    rule = 'a number of at least 0, an array of such, "auto" or "loo"'
+    require(good, where, "regularization", rule, regularization)
 
 
 def _is_ridge(value: object) -> bool:
@@ -109,7 +130,7 @@ class Problem:
     executor: Executor
 
 
-def objective(problem: Problem, regularization: float) -> Objective:
+def objective(problem: Problem, regularization: float | Vector) -> Objective:
     r"""Return the objective of Eq. `optgenClowR` in the rotated basis.
 
     :math:`a = \Lambda_Y \Lambda_X / n^2 + \lambda` and :math:`b = V_Y^\top (G_{YX} / n -
@@ -120,8 +141,8 @@ def objective(problem: Problem, regularization: float) -> Objective:
     ----------
     problem : Problem
         Bases and moments.
-    regularization : float
-        The ridge :math:`\lambda`.
+    regularization : float or array of shape (m_Y,)
+        The ridge :math:`\lambda`, or one for each function of Y.
     """
     sums, x, y = problem.moments, problem.x, problem.y
     n = sums.weight
@@ -136,7 +157,7 @@ def objective(problem: Problem, regularization: float) -> Objective:
 
 def solve(
     problem: Problem,
-    regularization: float,
+    regularization: float | Vector,
     positivity: Positivity,
     *,
     grid: NDArray[np.intp],
@@ -147,8 +168,8 @@ def solve(
     ----------
     problem : Problem
         Bases, moments and rows.
-    regularization : float
-        The ridge :math:`\lambda`.
+    regularization : float or array of shape (m_Y,)
+        The ridge :math:`\lambda`, or one for each function of Y.
     positivity : str
         How negative weights are prevented; see :class:`~jointdist.JointDistribution`.
     grid : array of int
@@ -178,7 +199,7 @@ def solve(
             return grid_positive(goal, F_y, F_x)
 
 
-def path(problem: Problem, positivity: str) -> Callable[[float], Vector]:
+def path(problem: Problem, positivity: str) -> Callable[[float | Vector], Vector]:
     """Return the coefficients as a function of the ridge, for choosing it.
 
     Positivity takes part where it costs milliseconds, ``"tightened"`` and ``"rotated"``;

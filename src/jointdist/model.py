@@ -2,8 +2,11 @@
 
 from typing import Self
 
+import numpy as np
+
+from jointdist.atoms import Vector
 from jointdist.criteria import Outcomes, Trial
-from jointdist.errors import require_kind
+from jointdist.errors import Words, require, require_kind
 from jointdist.estimator import JointEstimator, KernelEstimator
 from jointdist.executor import Executor, executor_for
 from jointdist.fitting import (
@@ -12,10 +15,12 @@ from jointdist.fitting import (
     Problem,
     path,
     require_arguments,
+    require_ridges,
     solve,
 )
 from jointdist.joint import Joint
 from jointdist.kernels import Kernel
+from jointdist.loo import loo_ridges
 from jointdist.reduction import Reduction
 from jointdist.sample import Sample
 from jointdist.search import Pivoting, Seed
@@ -24,6 +29,8 @@ from jointdist.sides import Side, paired_moments
 from jointdist.tuning import Contest
 
 __all__ = ["JointDistribution"]
+
+_TRIED = 1024  # rows by which a candidate's ridges for each function of Y are judged
 
 
 class JointDistribution(KernelEstimator, JointEstimator):
@@ -39,8 +46,12 @@ class JointDistribution(KernelEstimator, JointEstimator):
     kernel_x, kernel_y : Kernel or "auto", default="auto"
         The kernels of the two sides. By default a Gaussian for numbers, times a Delta for
         each column of words, with scales chosen by ``selection``.
-    regularization : float or "auto", default="auto"
+    regularization : float, array, "auto" or "loo", default="auto"
         The ridge :math:`\lambda`, zero or positive; by default chosen by ``selection``.
+        ``"loo"``: one for each function of Y, by its closed-form leave-one-out error, for
+        ``marginals="exact"``; infinite, so that its coefficients are zero, where X tells
+        nothing of it. An array gives one for each function of Y, and kernels too must be
+        given.
     tol : float, default=1e-3
         The share of the trace of each kernel matrix that its low-rank factor may lose.
         Up to 512 rows are factored to rounding.
@@ -86,8 +97,8 @@ class JointDistribution(KernelEstimator, JointEstimator):
         The bases, with ranks, pivots and trace errors.
     solution_ : Solution
         The solution of the program: status, certificate, multipliers.
-    regularization_ : float
-        The ridge.
+    regularization_ : float or array of shape (m_Y,)
+        The ridge, or one for each function of Y.
     kernel_x_, kernel_y_ : Kernel
         The kernels.
     selection_ : Selected or None
@@ -121,7 +132,7 @@ class JointDistribution(KernelEstimator, JointEstimator):
         kernel_x: Kernel | str = "auto",
         kernel_y: Kernel | str = "auto",
         *,
-        regularization: float | str = "auto",
+        regularization: float | Vector | str = "auto",
         tol: float = 1e-3,
         max_rank: int | None = None,
         pivoting: Pivoting = "auto",
@@ -159,7 +170,7 @@ class JointDistribution(KernelEstimator, JointEstimator):
             self.marginals,
             executor_for(sample.x, self.executor),
         )
-        self.regularization_ = self._ridge(sample)
+        self.regularization_ = self._ridges(problem)
         most = self.grid_rows if self.positivity == "grid" else 0
         self.grid_rows_ = sample.choose(most, self._seed)
         ridge, grid = self.regularization_, self.grid_rows_
@@ -176,7 +187,27 @@ class JointDistribution(KernelEstimator, JointEstimator):
             ("outcomes", part),
             lambda: Outcomes.of(problem, self._codings, contest.held(part), y.psi(part)),
         )
-        return Trial(path(problem, self.positivity), x.psi(part), held)
+        solve = path(problem, self.positivity)
+        if self._by_loo:
+            found = solve(loo_ridges(problem, self._seed, _TRIED))
+            return Trial(lambda _: found, x.psi(part), held)
+        return Trial(solve, x.psi(part), held)
+
+    def _ridges(self, problem: Problem) -> float | Vector:
+        """Return the ridge, or one for each function of Y."""
+        if self._by_loo:
+            return loo_ridges(problem, self._seed)
+        if not isinstance(self.regularization, np.ndarray):
+            return self._ridge(problem.sample)
+        given, m = self.regularization.astype(np.float64), problem.y.rank
+        rule = f"a number, or {m} of them: one for each function of Y"
+        require(len(given) == m, self._name, "regularization", rule, Words(f"{len(given)}"))
+        return given
+
+    @property
+    def _by_loo(self) -> bool:
+        """Whether each function of Y has a ridge by leave-one-out errors."""
+        return isinstance(self.regularization, str) and self.regularization == "loo"
 
     def _unit(self, x: float, y: float) -> float:
         return x * y
@@ -186,11 +217,10 @@ class JointDistribution(KernelEstimator, JointEstimator):
         return self.marginals == "exact"
 
     def _check(self) -> None:
-        require_arguments(
-            self._name,
-            regularization=self.regularization,
-            tol=self.tol,
-            grid_rows=self.grid_rows,
-        )
+        require_ridges(self._name, self.regularization)
+        require_arguments(self._name, tol=self.tol, grid_rows=self.grid_rows)
         require_kind(self._name, "marginals", self.marginals, Marginals)
+        exact = self.marginals == "exact"
+        rule = 'a number, an array or "auto" unless marginals="exact"'
+        require(exact or not self._by_loo, self._name, "regularization", rule, "loo")
         require_kind(self._name, "positivity", self.positivity, Positivity)
