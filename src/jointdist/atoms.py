@@ -126,6 +126,44 @@ class Atoms:
         """Return the functions at points, as rows."""
         return host_features(self.basis, z)
 
+    def ratio(self, start: int, z: Array, t: Vector) -> Vector:
+        r"""Return the ratios :math:`1 + \Psi \cdot t` of a block of atoms, ``(b, laws)``.
+
+        Parameters
+        ----------
+        start : int
+            The number of the first of the atoms.
+        z : Array of shape (b, d)
+            The atoms.
+        t : array of shape (laws, m)
+            The laws.
+        """
+        del start
+        found: Vector = self.features(z) @ t.T
+        found += 1.0
+        return found
+
+    def sums(self, rows: NDArray[np.intp]) -> Any:
+        r"""Return :math:`\omega (1, \Psi)` of some atoms, as rows."""
+        psi = self.features(self.rows.take(rows))
+        return self.shares[rows, None] * np.insert(psi, 0, 1.0, axis=1)
+
+    def order(self) -> NDArray[np.intp]:
+        """Return the numbers of all atoms, those that are put together next to each other."""
+        return np.arange(self.n)
+
+    def squared_weights(self, t: Vector) -> Vector:
+        """Return the sums of squared weights of laws, before they are divided by their mass.
+
+        Parameters
+        ----------
+        t : array of shape (laws, m)
+            The laws.
+        """
+        S = self.squares
+        found: Vector = S[0, 0] + 2 * t @ S[0, 1:] + ((t @ S[1:, 1:]) * t).sum(axis=1)
+        return found
+
     def expectations(self, f: Callable[[Vector], Vector]) -> Vector:
         r"""Return the mean of :math:`(1, \Psi)^\top f` over the atoms, in one pass.
 

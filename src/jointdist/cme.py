@@ -13,7 +13,7 @@ from jointdist.atoms import Atoms, FewAtoms, Vector, host_features
 from jointdist.basis import Basis
 from jointdist.coding import Coding
 from jointdist.criteria import Outcomes, Trial
-from jointdist.energy import energy_scores, units_of
+from jointdist.energy import energy_scores
 from jointdist.errors import InfeasibleError, Words, require, require_kind
 from jointdist.estimator import KernelEstimator
 from jointdist.executor import Executor, executor_for
@@ -21,7 +21,7 @@ from jointdist.features import FeatureMap, kernel_matrix
 from jointdist.fitting import require_arguments
 from jointdist.kernels import Delta, Kernel
 from jointdist.law import Conditional
-from jointdist.laws import FewSupport, Laws, Support
+from jointdist.laws import FewSupport, Laws, Support, units_of
 from jointdist.moments import Moments
 from jointdist.programs import Objective, Solution, Status, closed_form, embedding
 from jointdist.programs.embedding import Scope

@@ -26,12 +26,12 @@ from jointdist import scores
 from jointdist._array import to_numpy
 from jointdist.atoms import Vector
 from jointdist.coding import Coding
-from jointdist.energy import Energy, distances, units_of
+from jointdist.energy import Energy, distances
 from jointdist.errors import SignedLawWarning, Words, require
 from jointdist.fitting import Problem
 from jointdist.joint import Joint
 from jointdist.law import Conditional
-from jointdist.laws import NO_MASS, FewSupport, Laws, Support
+from jointdist.laws import NO_MASS, FewSupport, Laws, Support, units_of
 from jointdist.queries import Fixed
 from jointdist.sample import Sample
 

@@ -12,10 +12,11 @@ import numpy as np
 
 from jointdist._array import to_numpy
 from jointdist.atoms import Atoms, Vector
-from jointdist.laws import Laws, Support
+from jointdist.laws import Laws, Support, units_of
+from jointdist.moved import Moved
 from jointdist.ordered import Ordered
 
-__all__ = ["Energy", "distances", "energy_scores", "units_of"]
+__all__ = ["Energy", "distances", "energy_scores"]
 
 _MANY = 4096  # atoms of several columns that are compared with each other
 _CELLS = 1 << 23  # of laws by features that are worked on at a time
@@ -106,6 +107,8 @@ def energy_scores(
     tuple of arrays of shape (q,)
         The scores of the laws, and of the marginal law.
     """
+    if isinstance(laws, Moved):
+        return _moved_scores(laws, points, laws.units if unit is None else unit)
     energy = Energy.on(laws.support, unit)
 
     def score(t: Vector, _mass: Vector, own: slice) -> Vector:
@@ -119,6 +122,16 @@ def energy_scores(
 
     scores = laws.normalised.each(score)
     return scores[:, 0], scores[:, 1]
+
+
+def _moved_scores(laws: Moved, points: Vector, unit: Vector) -> tuple[Vector, Vector]:
+    """Return the scores of moved laws, and those of the law of all residuals, moved."""
+    if points.shape[1] > 1:
+        scores = laws.energy(points, unit)
+        return scores, np.full_like(scores, np.nan)
+    at = (points - laws.shift) / laws.stretch
+    own, marginal = energy_scores(laws.base, at)
+    return laws.stretch[:, 0] * own, laws.stretch[:, 0] * marginal
 
 
 def _in_order(ordered: Ordered) -> Energy:
@@ -138,14 +151,14 @@ def _in_pairs(atoms: Atoms, unit: Vector | None) -> Energy:
     """Return the distances between points of several columns or words, one by one."""
     if atoms.few:
         chosen, sums = atoms.distinct.points, atoms.distinct.sums
+        shares = sums[:, 0]
     else:
         rows = np.flatnonzero(atoms.shares)
         if len(rows) > _MANY:
             rows = np.sort(np.random.default_rng(0).choice(rows, _MANY, replace=False))
-        z = atoms.rows.take(rows)
-        chosen = to_numpy(z)
-        sums = atoms.shares[rows, None] * np.insert(atoms.features(z), 0, 1.0, axis=1)
-    unit = units_of(chosen, sums[:, 0]) if unit is None else unit
+        chosen, sums = to_numpy(atoms.rows.take(rows)), atoms.sums(rows)
+        shares = atoms.shares[rows]
+    unit = units_of(chosen, shares) if unit is None else unit
 
     def to_points(points: Vector) -> Vector:
         starts = range(0, len(points), _POINTS)
@@ -155,21 +168,6 @@ def _in_pairs(atoms: Atoms, unit: Vector | None) -> Energy:
         )
 
     return Energy(sums.sum(axis=0), sums.T @ to_points(chosen), to_points)
-
-
-def units_of(points: Vector, weights: Vector) -> Vector:
-    """Return the standard deviation of each column; one for a constant.
-
-    Parameters
-    ----------
-    points : array of shape (k, d)
-        The points.
-    weights : array of shape (k,)
-        Their weights.
-    """
-    share = weights / weights.sum()
-    unit: Vector = np.sqrt(share @ (points - share @ points) ** 2)
-    return np.where(unit > 0, unit, 1.0)
 
 
 def distances(atoms: Atoms, unit: Vector, a: Vector, b: Vector) -> Vector:

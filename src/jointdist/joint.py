@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from jointdist._array import Array, to_numpy
 from jointdist.atoms import Atoms, Vector, host_features
@@ -18,8 +19,12 @@ from jointdist.fitting import Problem
 from jointdist.laws import Laws, Support
 from jointdist.queries import Fixed, Queries
 from jointdist.rows import Rows
+from jointdist.valid import Isotonic, Projector
 
 __all__ = ["Joint"]
+
+_TRIED = 256  # rows by which the ridge of projections is chosen
+_ALONE = 1 - 1e-9  # the leverage of a row, at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,12 +39,18 @@ class Joint:
         How words became numbers.
     H : array of shape (m_Y, m_X)
         The coefficients.
+    positivity : str, default="none"
+        Whether conditional laws are ``"projected"``, ``"isotonic"`` or left as they are.
+    ridge : float or array of shape (m_Y,), default=0.0
+        The ridge of the model.
     """
 
     problem: Problem
     coding_x: Coding
     coding_y: Coding
     H: Vector
+    positivity: str = "none"
+    ridge: float | Vector = 0.0
 
     @cached_property
     def support_x(self) -> Support:
@@ -56,23 +67,86 @@ class Joint:
 
     def of_y(self, x: Rows) -> Laws:
         """Return the laws of Y for rows of X, Eq. `QXYYXcond`."""
-        executor, coding = self.problem.executor, self.coding_x
-        return Laws(self.support_y, Queries(x, self.problem.x, self.H.T, executor, coding))
+        return self._valid_y(Laws(self.support_y, self._asked(x, towards_y=True)))
 
     def of_x(self, y: Rows) -> Laws:
         """Return the laws of X for rows of Y, Eq. `QXYYXcond`."""
-        executor, coding = self.problem.executor, self.coding_y
-        return Laws(self.support_x, Queries(y, self.problem.y, self.H, executor, coding))
+        return self._valid_x(Laws(self.support_x, self._asked(y, towards_y=False)))
 
     def marginal_y(self) -> Laws:
         r"""Return the law of Y, Eq. `QXYeq`: that at the mean of :math:`\Psi_X`."""
         t = self.H @ self.support_x.atoms.mean
-        return Laws(self.support_y, Fixed(t[None, :]))
+        laws = Laws(self.support_y, Fixed(t[None, :]))
+        return self._valid_y(laws) if t.any() else laws
 
     def marginal_x(self) -> Laws:
         r"""Return the law of X, Eq. `QXYeq`: that at the mean of :math:`\Psi_Y`."""
         t = self.support_y.atoms.mean @ self.H
-        return Laws(self.support_x, Fixed(t[None, :]))
+        laws = Laws(self.support_x, Fixed(t[None, :]))
+        return self._valid_x(laws) if t.any() else laws
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether laws are made valid when they are asked for."""
+        return self.positivity in ("projected", "isotonic")
+
+    @cached_property
+    def projector_y(self) -> Projector | Isotonic:
+        """What makes laws of Y valid."""
+        return self._projector(self.support_y, towards_y=True)
+
+    @cached_property
+    def projector_x(self) -> Projector | Isotonic:
+        """What makes laws of X valid."""
+        return self._projector(self.support_x, towards_y=False)
+
+    def _valid_y(self, laws: Laws) -> Laws:
+        return self.projector_y.laws(laws) if self.is_valid else laws
+
+    def _valid_x(self, laws: Laws) -> Laws:
+        return self.projector_x.laws(laws) if self.is_valid else laws
+
+    def _asked(self, rows: Rows, *, towards_y: bool) -> Queries:
+        """Return conditions on a side; those unlike the sample say less, of valid laws."""
+        problem = self.problem
+        basis, H = (problem.x, self.H.T) if towards_y else (problem.y, self.H)
+        coding = self.coding_x if towards_y else self.coding_y
+        trusted = (1 - basis.relative_error) / 2 if self.is_valid else 0.0
+        return Queries(rows, basis, H, problem.executor, coding, trusted=trusted)
+
+    def _projector(self, support: Support, *, towards_y: bool) -> Projector | Isotonic:
+        rows = self.problem.sample.y if towards_y else self.problem.sample.x
+        if self.positivity == "isotonic":
+            return Isotonic.on(support, rows.where)
+        some = self.problem.sample.choose(_TRIED, 0)
+        points = to_numpy(rows.take(some))
+        return Projector.on(support, support).tuned(
+            self._left_out(some, towards_y=towards_y), points
+        )
+
+    def _left_out(self, rows: NDArray[np.intp], *, towards_y: bool) -> Vector:
+        r"""Return the laws at rows of the sample by the model without each, in closed form.
+
+        The mean of a function of Y is a ridge regression on those of X, so that without row k
+        it is :math:`(\hat\psi - h \psi) / (1 - h)`, with the leverage h of the row.
+        """
+        problem, sample = self.problem, self.problem.sample
+        n = problem.moments.weight
+        w = np.ones(len(rows)) if sample.weights is None else sample.weights[rows]
+        psi_x = host_features(problem.x, sample.x.take(rows))
+        psi_y = host_features(problem.y, sample.y.take(rows))
+        c_x, c_y = (to_numpy(side.eigenvalues) / n for side in (problem.x, problem.y))
+        a = np.multiply.outer(c_y, c_x) + np.reshape(self.ridge, (-1, 1))
+        inverse = np.divide(1.0, a, out=np.zeros_like(a), where=a > 0)
+        H, given, own, c = self.H, psi_x, psi_y, c_y
+        if not towards_y:
+            H, inverse, given, own, c = H.T, inverse.T, psi_y, psi_x, c_x
+        leverage = (given**2 @ inverse.T * c + 1) * (w / n)[:, None]
+        leverage = np.minimum(leverage, _ALONE)
+        t = given @ H.T
+        scale = np.divide(1.0, c, out=np.zeros_like(c), where=c > 0)
+        found: Vector = (t - leverage * own * scale) / (1 - leverage)
+        return found
 
     def ratio(self, x: Rows, y: Rows) -> Vector:
         """Return 1 + h at pairs of rows."""

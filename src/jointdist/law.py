@@ -7,7 +7,6 @@ formed only by :meth:`Conditional.weights`.
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from jointdist.coding import Coding
 from jointdist.drawing import axes, bars, curves
 from jointdist.errors import SignedLawWarning, Words, is_number, is_whole, require
 from jointdist.frames import to_frame
-from jointdist.laws import Laws, blank
+from jointdist.laws import Laws, Projection
 from jointdist.questions import (
     Points,
     levels_of,
@@ -42,7 +41,9 @@ class Conditional:
     The first axis of every result is that of the laws. A side of one column has scalar
     laws, without an axis for columns; of several, the columns are the last axis.
 
-    Laws may be *signed*: with ``positivity="none"`` some weights can be negative. Means,
+    By default no weight is negative: the laws of a model are projected when they are asked
+    for, and :meth:`projection` tells how far that has moved them. With other kinds of
+    ``positivity`` laws may be *signed*, so that some weights are negative. Means,
     probabilities, cdfs, densities and all other expectations are then those of the
     signed law; quantiles are those of the running maximum of its cdf; draws follow these
     quantiles, and for several columns or words the law with negative weights set to
@@ -82,7 +83,7 @@ class Conditional:
             raise IndexError(msg) from None
         ok = chosen.size and chosen.ndim == 1 and index is not None
         require(ok, "Conditional", "index", "a choice of at least one law", index)
-        return Conditional(replace(self._laws, queries=self._laws.queries.take(chosen)))
+        return Conditional(self._laws.take(chosen))
 
     def __iter__(self) -> Iterator["Conditional"]:
         return (self[i] for i in range(len(self)))
@@ -91,7 +92,7 @@ class Conditional:
         atoms, laws = self._atoms, f"{len(self):,} law{'s' * (len(self) != 1)}"
         columns = "one column" if atoms.width == 1 else f"{atoms.width} columns"
         told = f"Conditional({laws} of {columns} on {atoms.n:,} atoms"
-        if atoms.coding.numeric and atoms.width == 1:
+        if self.coding.numeric and atoms.width == 1:
             first = ", ".join(f"{mean:.4g}" for mean in self[:4].mean())
             told += f"; means {first}{', ...' * (len(self) > 4)}"
         return told + ")"
@@ -99,7 +100,7 @@ class Conditional:
     @property
     def coding(self) -> Coding:
         """What the columns of the laws are: their names, and the words in them."""
-        return self._atoms.coding
+        return self._laws.coding
 
     @property
     def is_discrete(self) -> bool:
@@ -131,7 +132,7 @@ class Conditional:
             shape.append(found.shape[1:])
             return found.reshape(len(found), -1)
 
-        means = self._laws.expected(self._atoms.expectations(values))
+        means = self._laws.expect(values)
         return means.reshape(len(self), *shape[0])
 
     def prob(self, event: Callable[[Any], ArrayLike]) -> Vector:
@@ -148,7 +149,7 @@ class Conditional:
             found = numbers_of("prob", "event", event, self._atoms.decoded(z), bool)
             return found[:, None]
 
-        return self._laws.expected(self._atoms.expectations(happens))[:, 0]
+        return self._laws.expect(happens)[:, 0]
 
     def mean(self) -> Vector:
         """Return the means, of shape ``(q,)`` or ``(q, d)``."""
@@ -172,17 +173,13 @@ class Conditional:
     def cov(self) -> Vector:
         """Return the covariance matrices ``(q, d, d)``; variances for one column."""
         self._require_numbers("cov")
-        laws = self._laws.normalised
-        v = laws.means()
-        cov = laws.products() - v[:, :, None] * v[:, None, :]
+        cov = self._laws.covariances()
         return cov[:, 0, 0] if self._atoms.width == 1 else cov
 
     def var(self) -> Vector:
         """Return the variances; a signed law may have a negative one."""
         self._require_numbers("var")
-        laws = self._laws.normalised
-        v = laws.means()
-        return self._shaped(laws.squares() - v * v)
+        return self._shaped(self._laws.variances())
 
     def std(self) -> Vector:
         """Return the standard deviations; NaN where a signed law has none."""
@@ -294,20 +291,19 @@ class Conditional:
         Equal rows count together where they are few; else, with words or a constant
         column, it is the atom of the largest weight. Costs a scan over the atoms.
         """
-        laws = self._laws.normalised
-        if self._atoms.few:
-            points, sums = self._atoms.distinct.points, self._atoms.distinct.sums
-            likely = laws.each(lambda t, _mass, _: scan.likeliest(sums, t))
-            return self._known(blank(points[likely], likely < 0))
-        return self._known(laws.picked(laws.each(lambda t, m, _: laws.support.peaks(t, m))))
+        return self._known(self._laws.normalised.modes())
 
     def weights(self) -> Vector:
         """Return the weight of every atom under every law, ``(q, n)``."""
         return self._laws.each(lambda t, m, _: scan.all_weights(self._atoms, t, m))
 
     def atoms(self) -> NDArray[Any]:
-        """Return the values that the weights are on, ``(n,)`` or ``(n, d)``."""
-        return self._atoms.decoded(self._laws.support.points())
+        """Return the values that the weights are on, ``(n,)`` or ``(n, d)``.
+
+        Laws of a :class:`~jointdist.DistributionRegressor` have atoms of their own, with a
+        first axis for the laws.
+        """
+        return self._atoms.decoded(self._laws.points())
 
     def negative_share(self) -> Vector:
         """Return the negative weight, as a share of all weight taken as positive.
@@ -316,6 +312,20 @@ class Conditional:
         """
         atoms, laws = self._atoms, self._laws.normalised
         return laws.each(lambda t, m, _: scan.negative_share(atoms, t, m))
+
+    def projection(self) -> Projection:
+        """Return how far valid laws are from the signed ones that they stand for.
+
+        Only laws with ``positivity`` ``"projected"`` or ``"isotonic"`` have been projected.
+        """
+        report = self._laws.projection()
+        rule = 'of a model with positivity "projected" or "isotonic"'
+        if report is None:
+            require(
+                False, "Conditional.projection", "the law", rule, Words("not projected")
+            )
+            raise AssertionError
+        return report
 
     def effective_size(self) -> Vector:
         """Return one over the sum of squared weights: how many atoms the law is worth."""
@@ -343,11 +353,11 @@ class Conditional:
         require(len(self) <= 8, where, "the law", "of at most 8 conditions", got)
         one, got = self._atoms.width == 1, Words(f"{self._atoms.width}")
         require(one, where, "the law", "of one column", got)
-        drawn = self._atoms.few or not self._atoms.discrete
+        drawn = self._laws.few or not self._atoms.discrete
         require(drawn, where, "the law", "of numbers or few words", Words("many words"))
         ax = axes(where, ax)
         title, labels = self._laws.queries.labels()
-        if self._atoms.few:
+        if self._laws.few:
             known = self._atoms.distinct
             chances = self._laws.expected(known.sums.T)
             bars(ax, self._atoms.decoded(known.points), chances, labels)
@@ -373,7 +383,7 @@ class Conditional:
             The levels of the quantiles.
         """
         atoms = self._atoms
-        if atoms.width == 1 and not atoms.coding.numeric and atoms.few:
+        if atoms.width == 1 and not self.coding.numeric and atoms.few:
             chances = self._laws.expected(atoms.distinct.sums.T)
             words = atoms.decoded(atoms.distinct.points)
             return to_frame(dict(zip(map(str, words), chances.T, strict=True)))
@@ -381,7 +391,7 @@ class Conditional:
         told = {"mean": self.mean(), "std": self.std()}
         found = self.quantile(levels)
         told |= {f"q{level:g}": found[:, i] for i, level in enumerate(levels)}
-        return to_frame(told, atoms.coding.names or tuple(map(str, range(atoms.width))))
+        return to_frame(told, self.coding.names or tuple(map(str, range(atoms.width))))
 
     def _shaped(self, values: Vector) -> Vector:
         return values[..., 0] if self._atoms.width == 1 else values
@@ -389,7 +399,7 @@ class Conditional:
     def _known(self, points: Vector) -> NDArray[Any]:
         """Return coded points as users know them; None or NaN where there is no law."""
         none: NDArray[np.bool_] = np.asarray(np.isnan(points).any(axis=-1))
-        if self._atoms.coding.numeric or not none.any():
+        if self.coding.numeric or not none.any():
             return self._atoms.decoded(points)
         known = self._atoms.decoded(np.where(none[..., None], 0.0, points)).astype(object)
         known[none] = None
@@ -410,7 +420,7 @@ class Conditional:
         return found[:, 0] if points.alone else found
 
     def _points(self, method: str, y: object, grid: bool | None) -> Points:
-        return points_of(method, self._atoms.coding, len(self), y, grid=grid)
+        return points_of(method, self.coding, len(self), y, grid=grid)
 
     def _require_numbers(self, method: str) -> None:
-        require_numbers(method, self._atoms.coding)
+        require_numbers(method, self.coding)

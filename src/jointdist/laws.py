@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 from jointdist import scan
 from jointdist._array import Array, to_numpy
 from jointdist.atoms import Atoms, FewAtoms, Vector
+from jointdist.coding import Coding
 from jointdist.density import Smoothed, smoothed
 from jointdist.errors import SignedLawWarning
 from jointdist.ordered import Ordered, order_by
 from jointdist.quantiles import quantiles
 from jointdist.queries import Fixed, Queries
 
-__all__ = ["FewSupport", "Laws", "Support", "blank"]
+__all__ = ["FewSupport", "Laws", "Projection", "Support", "blank", "units_of"]
 
 NO_MASS = 1e-8  # of which, less than one as it is, rounding leaves too few digits
 
@@ -135,6 +136,47 @@ class FewSupport(Support):
 
 
 @dataclass(frozen=True, eq=False)
+class Projection:
+    """How far valid laws are from the signed ones that they stand for, one number a law.
+
+    Attributes
+    ----------
+    kind : {"projected", "isotonic"}
+        How they were made.
+    missed : array of shape (q,)
+        By how much a mean that is kept was missed at most, in standard deviations of the
+        sample: of the moments and features, or of an isotonic law the mean alone.
+    moved : array of shape (q,)
+        The weight that is elsewhere than under the signed law, the total variation.
+    information : array of shape (q,)
+        The Kullback-Leibler divergence to the law of the sample: zero if the condition says
+        nothing.
+    effective_size : array of shape (q,)
+        How many atoms a law is worth.
+    converged : array of shape (q,)
+        Whether the projection was found with the ridge that was asked for; if not, the law
+        is that of a larger ridge.
+    """
+
+    kind: str
+    missed: Vector
+    moved: Vector
+    information: Vector
+    effective_size: Vector
+    converged: NDArray[np.bool_]
+
+    def __repr__(self) -> str:
+        """Tell the worst and the typical."""
+        q = len(self.missed)
+        return (
+            f"Projection({self.kind}, {q:,} law{'s' * (q != 1)}; a mean missed by "
+            f"{np.median(self.missed):.2g}, at most {self.missed.max():.2g}; weight moved "
+            f"{np.median(self.moved):.2g}, at most {self.moved.max():.2g}; effective size "
+            f"{np.median(self.effective_size):.3g}; {self.converged.sum():,} converged)"
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class Laws:
     """Laws on the atoms of a side.
 
@@ -156,6 +198,32 @@ class Laws:
     def atoms(self) -> Atoms:
         """The atoms."""
         return self.support.atoms
+
+    @property
+    def coding(self) -> Coding:
+        """What the columns are."""
+        return self.atoms.coding
+
+    @property
+    def units(self) -> Vector:
+        """The standard deviations of the columns in the sample."""
+        atoms = self.atoms.sample if isinstance(self.atoms, FewAtoms) else self.atoms
+        return units_of(to_numpy(atoms.rows.read(0, atoms.n)), atoms.shares)
+
+    @property
+    def few(self) -> bool:
+        """Whether there are few distinct values, that laws are weights of."""
+        return self.atoms.few
+
+    def take(self, rows: Any) -> "Laws":
+        """Return the chosen laws.
+
+        Parameters
+        ----------
+        rows : index
+            Which.
+        """
+        return replace(self, queries=self.queries.take(rows))
 
     def each(self, f: Callable[[Vector, Vector, slice], NDArray[Any]]) -> NDArray[Any]:
         """Return the results of ``f(t, mass, which)`` for all laws, a part at a time.
@@ -214,6 +282,16 @@ class Laws:
 
         return self.each(pairs)
 
+    def expect(self, f: Callable[[Vector], Vector]) -> Vector:
+        """Return the expectations of functions, ``(q, k)``.
+
+        Parameters
+        ----------
+        f : callable
+            From atoms, coded, ``(b, d)`` to numbers ``(b, k)``.
+        """
+        return self.expected(self.atoms.expectations(f))
+
     def means(self) -> Vector:
         """Return the means less the origin, ``(q, d)``."""
         return self.expected(self.atoms.first_powers)
@@ -229,6 +307,18 @@ class Laws:
     def squares(self) -> Vector:
         """Return the means of squares of columns less the origin, ``(q, d)``."""
         return self.expected(self.atoms.squared_powers)
+
+    def covariances(self) -> Vector:
+        """Return the covariances of the laws divided by their mass, ``(q, d, d)``."""
+        laws = self.normalised
+        v = laws.means()
+        found: Vector = laws.products() - v[:, :, None] * v[:, None, :]
+        return found
+
+    def variances(self) -> Vector:
+        """Return the variances of columns, of the laws divided by their mass, ``(q, d)``."""
+        laws = self.normalised
+        return laws.squares() - laws.means() ** 2
 
     def quantile(self, levels: Vector) -> Vector:
         """Return the quantiles of each column, ``(q, l, d)``."""
@@ -284,16 +374,14 @@ class Laws:
             )
         return self.expected(self.support.density_sums(points).T)
 
+    def projection(self) -> Projection | None:
+        """Return how far valid laws are from signed ones; None if these are signed."""
+        return None
+
     def effective_size(self) -> Vector:
         """Return one over the sum of squared weights."""
-        S = self.atoms.squares
-
-        def size(t: Vector, mass: Vector, _: slice) -> Vector:
-            squared = S[0, 0] + 2 * t @ S[0, 1:] + ((t @ S[1:, 1:]) * t).sum(axis=1)
-            found: Vector = mass**2 / squared
-            return found
-
-        return self.each(size)
+        squared = self.atoms.squared_weights
+        return self.each(lambda t, mass, _: mass**2 / squared(t))
 
     def draws(self, uniform: Vector) -> NDArray[Any]:
         """Return draws made from uniform numbers ``(q, size)``, as points ``(..., d)``."""
@@ -305,6 +393,25 @@ class Laws:
         which = self.each(lambda t, m, own: scan.clipped_draws(atoms, t, m, uniform[own]))
         return self.picked(which)
 
+    def modes(self) -> Vector:
+        """Return the most likely atoms, coded, ``(q, d)``; NaN where there is no law."""
+        if self.few:
+            points, sums = self.atoms.distinct.points, self.atoms.distinct.sums
+            likely = self.each(lambda t, _mass, _: scan.likeliest(sums, t))
+            return blank(points[likely], likely < 0)
+        return self.picked(self.each(lambda t, m, _: self.support.peaks(t, m)))
+
+    def points(self) -> Vector:
+        """Return all atoms, coded, ``(n, d)``."""
+        return self.support.points()
+
+    def in_order(self) -> NDArray[np.intp]:
+        """Return the numbers of all atoms with weight, those of a cell next to each other."""
+        atoms = self.atoms
+        order = self.support.ordered(0).order if atoms.width == 1 else atoms.order()
+        kept: NDArray[np.intp] = order[atoms.shares[order] > 0]
+        return kept
+
     def picked(self, which: NDArray[np.intp]) -> Vector:
         """Return the atoms of given numbers, coded; NaN for -1."""
         flat = which.ravel()
@@ -315,3 +422,18 @@ class Laws:
 def blank(points: Vector, bad: NDArray[np.bool_]) -> Vector:
     """Return points, NaN where there is none."""
     return np.where(bad[..., None], np.nan, points) if bad.any() else points
+
+
+def units_of(points: Vector, weights: Vector) -> Vector:
+    """Return the standard deviation of each column; one for a constant.
+
+    Parameters
+    ----------
+    points : array of shape (k, d)
+        The points.
+    weights : array of shape (k,)
+        Their weights.
+    """
+    share = weights / weights.sum()
+    unit: Vector = np.sqrt(share @ (points - share @ points) ** 2)
+    return np.where(unit > 0, unit, 1.0)

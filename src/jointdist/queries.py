@@ -77,6 +77,10 @@ class Queries:
         How words of the conditions became numbers.
     offset : float, default=0.0
         What is added to all coefficients.
+    trusted : float, default=0.0
+        The share of the kernel at a condition that its features must represent. Below, the
+        coefficients are less in proportion, before the offset: far from the sample they say
+        nothing.
     """
 
     rows: Rows
@@ -85,6 +89,7 @@ class Queries:
     executor: Executor
     coding: Coding
     offset: float = 0.0
+    trusted: float = 0.0
 
     @property
     def n(self) -> int:
@@ -96,7 +101,11 @@ class Queries:
         """The coefficients of all laws, of shape ``(q, m)``."""
 
         def block(_start: int, z: Array) -> Vector:
-            t: Vector = host_features(self.basis, z) @ self.H
+            psi = host_features(self.basis, z)
+            t: Vector = psi @ self.H
+            if self.trusted:
+                known = 1 - self._missed(psi, z)
+                t *= np.minimum(known / self.trusted, 1.0)[:, None]
             t += self.offset
             return t
 
@@ -104,14 +113,17 @@ class Queries:
 
     def novelty(self) -> Vector:
         """Return how unlike the sample each condition is, from zero to one."""
-        shift = to_numpy(self.basis.mean) @ to_numpy(self.basis.rotation)
 
         def block(_start: int, z: Array) -> Vector:
-            phi = host_features(self.basis, z) + shift  # but for a rotation
-            missed: Vector = np.clip(self.basis.map.novelty(phi, z), 0.0, 1.0)
-            return missed
+            return self._missed(host_features(self.basis, z), z)
 
         return np.concatenate(list(self.executor.map(block, self.rows)))
+
+    def _missed(self, psi: Vector, z: Array) -> Vector:
+        """Return what features miss of the kernel at conditions."""
+        phi = psi + to_numpy(self.basis.mean) @ to_numpy(self.basis.rotation)  # rotated
+        missed: Vector = np.clip(to_numpy(self.basis.map.novelty(phi, z)), 0.0, 1.0)
+        return missed
 
     def labels(self) -> tuple[str, list[str]]:
         """Return what tells few conditions apart: names of columns, and their values."""

@@ -101,7 +101,7 @@ def largest(atoms: Atoms, t: Vector, mass: Vector, factor: Vector) -> Index:
 
     def atom(t: Vector, mass: Vector) -> Index:
         def block(start: int, z: Array) -> Best:
-            value = (1 + atoms.features(z) @ t.T) / mass
+            value = atoms.ratio(start, z, t) / mass
             value *= factor[start : start + z.shape[0], None]
             return Best(value.max(axis=0), start + value.argmax(axis=0))
 
@@ -172,8 +172,7 @@ def _draws(atoms: Atoms, t: Vector, mass: Vector, uniform: Vector) -> Index:
 
 def _weights(atoms: Atoms, start: int, z: Array, t: Vector, mass: Vector) -> Vector:
     """Return the weights of a block of atoms under laws, of shape ``(b, laws)``."""
-    w: Vector = atoms.features(z) @ t.T
-    w += 1.0
+    w = atoms.ratio(start, z, t)
     w *= atoms.shares[start : start + len(w), None] / mass
     return w
 

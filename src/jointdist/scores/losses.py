@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jointdist._array import to_numpy
-from jointdist.atoms import Atoms, FewAtoms, Vector
-from jointdist.energy import energy_scores, units_of
+from jointdist.atoms import Atoms, Vector
+from jointdist.energy import energy_scores
 from jointdist.errors import Words, is_number, require
 from jointdist.law import Conditional
 from jointdist.laws import Laws
@@ -99,7 +99,7 @@ def energy_score(law: Conditional, y: object, *, units: ArrayLike | None = None)
     where = "energy_score"
     told = outcomes_of(where, law, y)
     atoms = told.laws.atoms
-    unit = _spread(atoms) if units is None else _units(where, units, atoms.width)
+    unit = _spread(told.laws) if units is None else _units(where, units, atoms.width)
     scores, _ = energy_scores(told.laws, told.points, unit=unit)
     return scores / unit if _is_plain(atoms) else scores
 
@@ -213,7 +213,7 @@ def log_score(law: Conditional, y: object, *, floor: float = 0.0) -> Vector:
     require(ok, where, "floor", "a number, zero or positive", floor)
     told = outcomes_of(where, law, y)
     laws, points = told.laws.normalised, told.points
-    few, smooth = _is_few(laws.atoms), not laws.atoms.discrete
+    few, smooth = laws.few and _is_few(laws.atoms), not laws.atoms.discrete
     got = Words("one of words beside numbers, or of many that are discrete")
     require(few or smooth, where, "law", "of a variable with a density or few values", got)
     likely = _chances(laws, points) if few else laws.density(points, paired=True)
@@ -354,12 +354,9 @@ def _is_few(atoms: Atoms) -> bool:
     return atoms.few and len(kinds) == 1
 
 
-def _spread(atoms: Atoms) -> Vector:
+def _spread(laws: Laws) -> Vector:
     """Return the standard deviations in the sample; one for a single column."""
-    if atoms.width == 1:
-        return np.ones(1)
-    sample = atoms.sample if isinstance(atoms, FewAtoms) else atoms
-    return units_of(to_numpy(sample.rows.read(0, sample.n)), sample.shares)
+    return np.ones(1) if laws.atoms.width == 1 else laws.units
 
 
 def _units(where: str, units: ArrayLike, width: int) -> Vector:

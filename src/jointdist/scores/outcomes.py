@@ -74,7 +74,7 @@ def require_column(where: str, law: Conditional) -> Laws:
         The laws.
     """
     laws = laws_of(where, law)
-    coding = laws.atoms.coding
+    coding = laws.coding
     got = Words(f"{coding.width} columns" if coding.width > 1 else "words")
     ok = coding.width == 1 and coding.numeric
     require(ok, where, "law", "of one column of numbers", got)
@@ -96,7 +96,7 @@ def outcomes_of(where: str, law: Conditional, y: object, name: str = "y") -> Out
         Their name, for messages.
     """
     laws = laws_of(where, law)
-    rows = laws.atoms.coding.encode(y, where=where, name=name, vector=True)
+    rows = laws.coding.encode(y, where=where, name=name, vector=True)
     rule = f"one outcome for each of the {len(law)} laws"
     require(rows.n == len(law), where, name, rule, Words(f"{rows.n} outcomes"))
     return Outcomes(laws, rows)

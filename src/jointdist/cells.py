@@ -1,0 +1,390 @@
+r"""The atoms of a side put together in cells, as the support of valid laws.
+
+A law is a weight :math:`W_k \ge 0` on each cell, spread over its atoms in proportion to the
+weights :math:`\omega` of the sample. It is one more law of the form :math:`\omega_j (1 +
+\Psi(y_j) \cdot t)`: the functions :math:`\Psi` are the indicators of the cells, and :math:`t_k
+= W_k / p_k - 1` with the weights :math:`p` of the sample. Whatever it is asked is answered by
+all atoms, and the mean of any function is that of its means over the cells: exactly.
+"""
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from operator import add
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from jointdist._array import Array, to_numpy
+from jointdist.atoms import Atoms, Distinct, Vector
+from jointdist.density import Smoothed
+from jointdist.laws import Support
+from jointdist.ordered import Index, Ordered
+
+__all__ = ["CellSupport", "Cells", "cells_of"]
+
+_DIRECTIONS = 16  # of features, the first ones, along which cells are cut
+_LEARNED = 1 << 15  # rows that tell where
+_WHOLE = 4  # times as many rows as cells, below which equal rows are looked for
+
+
+@dataclass(frozen=True, eq=False)
+class Cells(Atoms):
+    """The atoms of a side in cells.
+
+    Attributes
+    ----------
+    cell : array of shape (n,)
+        The cell of each atom. Each has weight.
+    sample : Atoms
+        The atoms as the model sees them.
+    """
+
+    cell: Index = field(kw_only=True)
+    sample: Atoms = field(kw_only=True)
+
+    @property
+    def rank(self) -> int:
+        """The number of cells."""
+        return len(self.mean)
+
+    def features(self, z: Array) -> Vector:
+        """Raise: a point may be in no cell."""
+        raise NotImplementedError
+
+    def ratio(self, start: int, z: Array, t: Vector) -> Vector:
+        r"""Return the ratios :math:`1 + t_k` of a block of atoms, ``(b, laws)``."""
+        found: Vector = 1 + t.T[self.cell[start : start + z.shape[0]]]
+        return found
+
+    def sums(self, rows: Index) -> Any:
+        r"""Return :math:`\omega (1, \Psi)` of some atoms, as rows of a sparse array."""
+        return self.indicators(self.cell[rows], self.shares[rows])
+
+    def indicators(self, cell: Index, values: Vector) -> Any:
+        """Return rows with a value in the first column and in that of a cell, sparse."""
+        k = len(cell)
+        columns = np.stack([np.zeros(k, dtype=np.intp), 1 + cell], axis=1)
+        both = np.repeat(values, 2)
+        starts = np.arange(0, 2 * k + 1, 2)
+        return csr_array((both, columns.ravel(), starts), shape=(k, 1 + self.rank))
+
+    def expectations(self, f: Callable[[Vector], Vector]) -> Vector:
+        r"""Return the sums of :math:`\omega f` over all atoms and over each cell.
+
+        Parameters
+        ----------
+        f : callable
+            From coded rows ``(b, d)`` to numbers ``(b, k)``.
+        """
+
+        def block(start: int, z: Array) -> Vector:
+            values = f(to_numpy(z)) * self.shares[start : start + z.shape[0], None]
+            return self.added(self.cell[start : start + len(values)], values)
+
+        sums = self.executor.reduce(add, block, self.rows)
+        return np.concatenate([sums.sum(axis=0)[None, :], sums])
+
+    def added(self, cell: Index, values: Vector) -> Vector:
+        """Return the sums of rows of values over each cell, ``(K, k)``.
+
+        Parameters
+        ----------
+        cell : array of shape (b,)
+            The cell of each row.
+        values : array of shape (b, k)
+            The values.
+        """
+        places = csr_array(
+            (np.ones(len(cell)), cell, np.arange(len(cell) + 1)),
+            shape=(len(cell), self.rank),
+        )
+        found: Vector = np.asarray(places.T @ values)
+        return found
+
+    def order(self) -> Index:
+        """Return the numbers of all atoms, those of a cell next to each other."""
+        return np.argsort(self.cell, kind="stable")
+
+    def squared_weights(self, t: Vector) -> Vector:
+        """Return the sums of squared weights of laws, before they are divided by their mass."""
+        squares = np.bincount(self.cell, self.shares**2, self.rank)
+        found: Vector = (1 + t) ** 2 @ squares
+        return found
+
+    @property
+    def discrete(self) -> bool:
+        """Whether the variable has no density."""
+        return self.sample.discrete
+
+    @property
+    def few(self) -> bool:
+        """Whether the variable has few distinct values."""
+        return self.sample.few
+
+    @cached_property
+    def distinct(self) -> Distinct:
+        """The distinct atoms; equal ones are in the same cell."""
+        known = self.sample.distinct
+        table = to_numpy(self.rows.read(0, self.n))
+        which = np.unique(table, axis=0, return_inverse=True)[1].ravel()
+        cell = np.zeros(len(known.points), dtype=np.intp)
+        cell[which] = self.cell
+        return Distinct(known.points, self.indicators(cell, known.sums[:, 0]).toarray())
+
+    def cell_of(self, atoms: Atoms) -> Index:
+        """Return the cells of other atoms, which are among these as rows."""
+        wanted, own = _keys(to_numpy(atoms.rows.read(0, atoms.n))), self.executor.block_rows
+        order = np.argsort(wanted)
+        cell = np.zeros(len(wanted), dtype=np.intp)
+        for start in range(0, self.n, own):
+            stop = min(start + own, self.n)
+            keys = _keys(to_numpy(self.rows.read(start, stop)))
+            at = np.minimum(np.searchsorted(wanted[order], keys), len(order) - 1)
+            same = wanted[order[at]] == keys
+            cell[order[at[same]]] = self.cell[start:stop][same]
+        return cell
+
+    @cached_property
+    def centres(self) -> Vector:
+        """The mean of the atoms of each cell, coded, ``(K, d)``."""
+        sums = self.expectations(lambda z: z - self.origin)[1:]
+        return sums / self.mean[:, None] + self.origin
+
+
+class CellSupport(Support):
+    """Atoms in cells, with what laws on them share.
+
+    Parameters
+    ----------
+    atoms : Cells
+        The atoms.
+    sample : Support
+        The same as the model sees them.
+    """
+
+    atoms: Cells
+
+    def __init__(self, atoms: Cells, sample: Support) -> None:
+        super().__init__(atoms)
+        self._sample = sample
+
+    def ordered(self, column: int) -> Ordered:
+        """Return the atoms in the order of a column."""
+        if column not in self._ordered:
+            same = self._sample.ordered(column)
+            self._ordered[column] = OrderedCells(
+                self.atoms, same.order, same.values, same.edges
+            )
+        return self._ordered[column]
+
+    @property
+    def density(self) -> Smoothed:
+        """The smoothed density of the atoms."""
+        return self._sample.density
+
+    @property
+    def heights(self) -> Vector:
+        """The height of each atom before the law weighs it."""
+        return self._sample.heights
+
+    def density_sums(self, points: Vector) -> Vector:
+        r"""Return the sums :math:`p(y) (1, \Psi(y))` at points of one column.
+
+        Parameters
+        ----------
+        points : array of shape (k, 1)
+            The points, coded.
+        """
+        same, cells = self._sample.ordered(0), self.atoms
+        last = np.flatnonzero(np.diff(cells.cell[same.order], append=-1))
+        between = (same.values[last[:-1]] + same.values[last[:-1] + 1]) / 2
+        cell = np.searchsorted(between, points[:, 0])
+        found: Vector = cells.indicators(cell, self.density.at(points)).toarray()
+        return found
+
+
+class OrderedCells(Ordered):
+    """Atoms in cells in the order of one column; cdfs of valid laws rise."""
+
+    atoms: Cells
+
+    @cached_property
+    def cell(self) -> Index:
+        """The cells of the sorted atoms."""
+        return self.atoms.cell[self.order]
+
+    def weighted_features(self, start: int, end: int) -> Vector:
+        r"""Return :math:`\omega (1, \Psi)` of sorted atoms, as rows."""
+        own = slice(start, end)
+        found: Vector = self.atoms.indicators(self.cell[own], self.shares[own]).toarray()
+        return found
+
+    def _summed(self) -> tuple[Vector, Vector, Vector]:
+        k, width = len(self.edges) - 1, 1 + self.atoms.rank
+        block = np.repeat(np.arange(k), np.diff(self.edges))
+
+        def table(values: Vector) -> Vector:
+            found = np.zeros((k + 1, width))
+            place = block * (width - 1) + self.cell
+            within = np.bincount(place, values, k * (width - 1)).reshape(k, width - 1)
+            found[1:, 1:] = np.cumsum(within, axis=0)
+            found[1:, 0] = found[1:, 1:].sum(axis=1)
+            return found
+
+        moved = self.shares * (self.values - self.middle)
+        return table(self.shares), table(moved), np.zeros(k)
+
+    @cached_property
+    def spread(self) -> Vector:
+        """The matrix of the mean distances of two draws, for cells one above the other."""
+        p, cell = self.atoms.mean, self.cell
+        v = self.values - self.middle
+        centres = np.bincount(cell, self.shares * v, len(p)) / p
+        D = np.multiply.outer(p, p) * np.abs(centres[:, None] - centres)
+        start = np.flatnonzero(np.diff(cell, prepend=-1))
+        below = np.cumsum(self.shares) - self.shares  # weights of lower atoms, in all cells
+        below -= np.repeat(below[start], np.diff(np.append(start, len(cell))))
+        above = p[cell] - below - self.shares
+        inside = np.bincount(cell, self.shares * v * (below - above), len(p))
+        D[np.diag_indices_from(D)] = 2 * inside
+        whole = np.empty((1 + len(p), 1 + len(p)))
+        whole[1:, 1:] = D
+        whole[0, 1:] = whole[1:, 0] = D.sum(axis=0)
+        whole[0, 0] = D.sum()
+        return whole
+
+
+def cells_of(support: Support, most: int) -> CellSupport:
+    """Return the atoms in cells, at most so many if there is a density.
+
+    Those of one column are one above the other and of about equal weight, and equal atoms are
+    in the same cell. Others are cut where their features are widest apart.
+
+    Parameters
+    ----------
+    support : Support
+        The atoms.
+    most : int
+        The number of cells; few values or words have one each.
+    """
+    atoms = support.atoms
+    if atoms.few:
+        table = to_numpy(atoms.rows.read(0, atoms.n))
+        cell = np.unique(table, axis=0, return_inverse=True)[1].ravel()
+    elif atoms.width == 1:
+        cell = _in_order(support.ordered(0), most)
+    else:
+        cell = _apart(atoms, most)
+    cell = _with_weight(cell, atoms.shares)
+    shares: Vector = np.bincount(cell, atoms.shares).astype(np.float64)
+    shares /= shares.sum()
+    cells = Cells(
+        atoms.basis,
+        atoms.coding,
+        atoms.rows,
+        atoms.weights,
+        shares,
+        atoms.executor,
+        cell=cell,
+        sample=atoms,
+    )
+    return CellSupport(cells, support)
+
+
+def _in_order(ordered: Ordered, most: int) -> Index:
+    """Return cells of equal weight along a column."""
+    first = np.append(True, ordered.last[:-1])
+    value = np.cumsum(first) - 1
+    weight = np.bincount(value, ordered.shares)
+    if np.count_nonzero(weight) <= most:
+        cell = np.arange(len(weight))
+    else:
+        middle = np.cumsum(weight) - weight / 2
+        cell = np.minimum((most * middle).astype(np.intp), most - 1)
+    found = np.empty(len(value), dtype=np.intp)
+    found[ordered.order] = cell[value]
+    return found
+
+
+def _apart(atoms: Atoms, most: int) -> Index:
+    """Return cells of several columns, by cuts of the features at medians."""
+    if atoms.n <= _WHOLE * most:
+        table = to_numpy(atoms.rows.read(0, atoms.n))
+        points, which = np.unique(table, axis=0, return_inverse=True)
+        if len(points) <= most:
+            return which.ravel()
+    few = min(_DIRECTIONS, atoms.rank)
+    Z = np.concatenate(
+        list(atoms.executor.map(lambda _, z: atoms.features(z)[:, :few], atoms.rows))
+    )
+    counted = np.flatnonzero(atoms.shares)
+    if len(counted) > _LEARNED:
+        rng = np.random.default_rng(0)
+        counted = np.sort(rng.choice(counted, _LEARNED, replace=False))
+    return _located(Z, _cuts(Z[counted], atoms.shares[counted], most))
+
+
+def _cuts(Z: Vector, w: Vector, most: int) -> list[tuple[int, float, int, int]]:
+    """Return a tree: the direction of each cut, its place, and the two parts.
+
+    The part whose features are widest apart is cut next. A part that is not cut is a cell, of
+    direction -1.
+    """
+    tree: list[tuple[int, float, int, int]] = [(-1, 0.0, 0, 0)]
+    heap: list[tuple[float, int, int, float, Index]] = []
+
+    def put(node: int, rows: Index) -> None:
+        z, share = Z[rows], w[rows]
+        centre = share @ z / share.sum()
+        spread = share @ (z - centre) ** 2
+        direction = int(spread.argmax()) if len(rows) > 1 else 0
+        column = np.sort(z[:, direction])
+        at = column[(len(column) - 1) // 2]
+        if at == column[-1]:  # more than half of the rows are there
+            below = column[column < at]
+            at = below[-1] if below.size else at
+        if at < column[-1]:
+            heapq.heappush(heap, (-float(spread[direction]), node, direction, at, rows))
+
+    put(0, np.arange(len(Z)))
+    cells = 1
+    while heap and cells < most:
+        _, node, direction, at, rows = heapq.heappop(heap)
+        low = Z[rows, direction] <= at
+        left = len(tree)
+        tree[node] = direction, float(at), left, left + 1
+        tree += [(-1, 0.0, 0, 0)] * 2
+        put(left, rows[low])
+        put(left + 1, rows[~low])
+        cells += 1
+    return tree
+
+
+def _located(Z: Vector, tree: list[tuple[int, float, int, int]]) -> Index:
+    """Return the leaf of a tree that each row is in."""
+    direction, at, left, right = (np.array(part) for part in zip(*tree, strict=True))
+    node = np.zeros(len(Z), dtype=np.intp)
+    moving = np.arange(len(Z)) if direction[0] >= 0 else np.empty(0, dtype=np.intp)
+    while moving.size:
+        own = node[moving]
+        low = Z[moving, direction[own]] <= at[own]
+        node[moving] = np.where(low, left[own], right[own])
+        moving = moving[direction[node[moving]] >= 0]
+    return node
+
+
+def _with_weight(cell: Index, shares: Vector) -> Index:
+    """Return cells numbered without gaps; atoms without weight go to the next cell."""
+    weight = np.bincount(cell, shares)
+    used = np.flatnonzero(weight > 0)
+    return np.minimum(np.searchsorted(used, cell), len(used) - 1)
+
+
+def _keys(table: Vector) -> NDArray[np.void]:
+    """Return each row as one value that can be sorted."""
+    table = np.ascontiguousarray(table) + 0.0  # no negative zero
+    return table.view([("row", np.void, table.shape[1] * 8)])["row"].ravel()

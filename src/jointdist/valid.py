@@ -1,0 +1,518 @@
+r"""Valid laws at query time: signed laws, projected one by one.
+
+A model is linear in its coefficients, and a law in the span of few smooth functions cannot be
+both peaked and positive. So the model stays as it is, and each law that is asked for is
+replaced by a probability law that says the same of some functions :math:`g`: the first and
+second moments of the columns, and the leading features of the kernel. *Projected* laws are
+tilts, on cells of atoms; *isotonic* ones have the nearest cdf. See :mod:`.projection`.
+
+Where a condition is unlike the sample, so that its features say little, the law falls back to
+that of the sample.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jointdist._array import Array, to_numpy
+from jointdist.atoms import Atoms, Vector
+from jointdist.cells import Cells, CellSupport, cells_of
+from jointdist.energy import Energy
+from jointdist.errors import Words, require
+from jointdist.laws import Laws, Projection, Support, units_of
+from jointdist.moments import powers
+from jointdist.polynomials import PolynomialMap
+from jointdist.projection import Exponential, isotonic
+from jointdist.queries import Fixed, Queries
+
+__all__ = ["Isotonic", "Kept", "Projector", "Rising", "Tilting", "ValidLaws"]
+
+_CELLS = 512  # of one column
+_CELLS_APART = 2048  # of several columns
+_CELLS_IN_ORDER = 4096  # of isotonic laws
+_FEATURES = 15  # of a kernel, the leading ones
+_MORE = 63  # of words or few values, and of polynomials
+_VANISHING = 1e-10  # a feature beside the first one
+_PRODUCTS = 5  # columns of which all products are kept; of more, the squares
+_SQUARES = 16  # columns of which these are; of more, the means
+_MEANS = 64  # columns of which these are
+_MOMENTS = 0.1  # the ridge of moments beside that of the first feature
+_RIDGE = 1e-2  # where it cannot be chosen
+_RIDGES = (1.0, 0.1, 1e-2, 1e-3, 1e-4)  # that are tried
+_LARGEST = 1e5  # of a feature
+_LEAST_MASS = 0.5  # of a signed law; the rest is the sample's
+_WORKED = 1 << 18  # numbers that are worked on at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    r"""Functions :math:`g` of mean zero whose means valid laws keep.
+
+    Attributes
+    ----------
+    sample : Atoms
+        The sample.
+    shift : array of shape (p,)
+        The means of powers and features over the sample.
+    mix : array of shape (p, r)
+        From powers and features less their means to the functions.
+    penalty : array of shape (r,)
+        The ridge of each, for a ridge of one.
+    powers : int
+        How many of the first p are powers of columns.
+    """
+
+    sample: Atoms
+    shift: Vector
+    mix: Vector
+    penalty: Vector
+    powers: int
+
+    def at(self, z: Array) -> Vector:
+        """Return the functions at points, ``(b, r)``."""
+        found: Vector = (self.raw(z) - self.shift) @ self.mix
+        return found
+
+    def raw(self, z: Array) -> Vector:
+        """Return powers and features at points, ``(b, p)``."""
+        return np.concatenate(
+            [_powers(self.sample, to_numpy(z), self.powers), self.sample.features(z)],
+            axis=1,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Projector:
+    """What turns signed laws on a side into tilts.
+
+    Attributes
+    ----------
+    signed : Support
+        The atoms of the signed laws.
+    cells : CellSupport
+        The cells of the sample.
+    kept : Kept
+        The functions whose means are kept.
+    means : array of shape (1 + m, r)
+        The sums of these over the atoms of the signed laws.
+    family : Exponential
+        The tilts.
+    """
+
+    signed: Support
+    cells: CellSupport
+    kept: Kept
+    means: Vector
+    family: Exponential
+
+    @staticmethod
+    def on(signed: Support, sample: Support) -> "Projector":
+        """Return that of signed laws on some atoms, with a ridge by rule.
+
+        Parameters
+        ----------
+        signed : Support
+            The atoms of the signed laws.
+        sample : Support
+            The sample, which the laws are tilts of, with a basis.
+        """
+        one = sample.atoms.width == 1
+        cells = cells_of(sample, _CELLS if one else _CELLS_APART)
+        kept, features = _kept(sample.atoms, cells.atoms)
+        means = signed.atoms.expectations(kept.at)
+        family = Exponential(features, cells.atoms.mean, _ridge(kept, _RIDGE))
+        return Projector(signed, cells, kept, means, family)
+
+    def with_ridge(self, ridge: float) -> "Projector":
+        """Return the same with another ridge."""
+        family = replace(self.family, ridge=_ridge(self.kept, ridge))
+        return replace(self, family=family)
+
+    def tuned(self, t: Vector, points: Vector) -> "Projector":
+        """Return the same with the ridge that is best for laws and what came of them.
+
+        Parameters
+        ----------
+        t : array of shape (q, m)
+            Signed laws that do not know what came of them.
+        points : array of shape (q, d)
+            What did, coded.
+        """
+        if not len(t):
+            return self
+        energy = Energy.on(self.cells)
+        near, targets = energy.to_points(points), self.targets(t)
+
+        def score(ridge: float) -> float:
+            family = self.with_ridge(ridge).family
+            w = family.weights(family.solve(targets).theta)
+            return float(energy.scores(w / self.cells.atoms.mean - 1, near).mean())
+
+        return self.with_ridge(min(_RIDGES, key=score))
+
+    def targets(self, t: Vector) -> Vector:
+        """Return the means of the functions under signed laws, ``(q, r)``."""
+        found: Vector = t @ self.means[1:] + self.means[0]
+        mass = np.maximum(1 + t @ self.signed.atoms.mean, _LEAST_MASS)
+        return found / mass[:, None]
+
+    def laws(self, signed: Laws) -> "ValidLaws":
+        """Return the projections of signed laws."""
+        return ValidLaws(self.cells, Tilting(signed.queries, self))
+
+    @cached_property
+    def cell_sums(self) -> Vector:
+        r"""The sums of :math:`\omega (1, \Psi)` of the signed laws' atoms over cells."""
+        return _cell_sums(self.signed.atoms, self.cells.atoms)
+
+
+def _ridge(kept: Kept, ridge: float) -> Vector:
+    return np.minimum(ridge * kept.penalty, _LARGEST)
+
+
+@dataclass(frozen=True, eq=False)
+class Tilting:
+    """The conditions of projected laws.
+
+    Attributes
+    ----------
+    signed : Queries or Fixed
+        Those of the signed laws.
+    projector : Projector
+        What projects them.
+    """
+
+    signed: Queries | Fixed
+    projector: Projector
+
+    @property
+    def n(self) -> int:
+        """The number of laws."""
+        return self.signed.n
+
+    @cached_property
+    def found(self) -> tuple[Vector, Vector, NDArray[np.intp]]:
+        """The tilts of all laws, by what their ridges were raised, and the steps taken."""
+        projector = self.projector
+        executor, parts = projector.signed.atoms.executor, []
+        for t in self.signed.parts():
+            targets = projector.targets(t)
+            step = max(_WORKED // len(projector.family.shares), 1)
+            slices = (targets[i : i + step] for i in range(0, len(t), step))
+            parts += list(executor.each(projector.family.solve, slices))
+        theta, raised, steps = (np.concatenate(own) for own in zip(*parts, strict=True))
+        return theta, raised, steps
+
+    def weights(self) -> Iterator[Vector]:
+        """Yield the weights of the cells under all laws, some at a time."""
+        family, theta = self.projector.family, self.found[0]
+        executor = self.projector.signed.atoms.executor
+        step = max(_WORKED // len(family.shares), 1)
+        slices = (theta[i : i + step] for i in range(0, len(theta), step))
+        yield from executor.each(family.weights, slices)
+
+    def parts(self) -> Iterator[Vector]:
+        """Yield the coefficients of all laws, some at a time."""
+        for w in self.weights():
+            w /= self.projector.family.shares  # noqa: PLW2901
+            w -= 1  # noqa: PLW2901
+            yield w
+
+    def novelty(self) -> Vector:
+        """Return how unlike the sample each condition is, from zero to one."""
+        return self.signed.novelty()
+
+    def labels(self) -> tuple[str, list[str]]:
+        """Return what tells few conditions apart."""
+        return self.signed.labels()
+
+    def take(self, rows: Any) -> "Tilting":
+        """Return the chosen laws."""
+        chosen = replace(self, signed=self.signed.take(rows))
+        if "found" in vars(self):
+            vars(chosen)["found"] = tuple(own[rows] for own in self.found)
+        return chosen
+
+    def densities(self, points: Vector, *, paired: bool) -> Vector:
+        """Return densities at points: that of the sample, tilted."""
+        projector = self.projector
+        g, theta = projector.kept.at(points), self.found[0]
+        own = projector.cells.density.at(points)
+        whole = np.concatenate(
+            [projector.family.log_sums(theta[i : i + 1024]) for i in range(0, self.n, 1024)]
+        )
+        if paired:
+            found: Vector = own * np.exp(np.einsum("qr,qr->q", theta, g) - whole)
+            return found
+        found = np.exp(theta @ g.T - whole[:, None])
+        found *= own
+        return found
+
+    def report(self) -> Projection:
+        """Return how far the laws are from the signed ones."""
+        projector, (_, raised, _) = self.projector, self.found
+        cells, start, rows = projector.cells.atoms, 0, []
+        signed = np.concatenate(list(self.signed.parts()))
+        for w in self.weights():
+            t = signed[start : start + len(w)]
+            missed = w @ projector.family.features - projector.targets(t)
+            rows.append(_told(missed, w, _signed_weights(projector, t), cells))
+            start += len(w)
+        missed, moved, information, size = np.concatenate(rows).T
+        return Projection("projected", missed, moved, information, size, raised == 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Isotonic:
+    """What gives signed laws of one column the nearest cdf.
+
+    Attributes
+    ----------
+    signed : Support
+        The atoms of the signed laws.
+    cells : CellSupport
+        The same in cells; each value has its own if they are at most 4,096.
+    """
+
+    signed: Support
+    cells: CellSupport
+
+    @staticmethod
+    def on(signed: Support, where: str) -> "Isotonic":
+        """Return that of signed laws on some atoms.
+
+        Parameters
+        ----------
+        signed : Support
+            The atoms.
+        where : str
+            Who asks, for messages.
+        """
+        atoms = signed.atoms
+        good = atoms.width == 1 and atoms.coding.numeric
+        got = Words('"isotonic", for laws of several columns or words; ask for "projected"')
+        rule = "for laws of one column of numbers"
+        require(good, where, "positivity", rule, got)
+        return Isotonic(signed, cells_of(signed, _CELLS_IN_ORDER))
+
+    @cached_property
+    def cell_sums(self) -> Vector:
+        r"""The sums of :math:`\omega (1, \Psi)` of the atoms over cells."""
+        return _cell_sums(self.signed.atoms, self.cells.atoms)
+
+    @cached_property
+    def in_order(self) -> tuple[NDArray[np.intp], Vector]:
+        """The cells from the lowest to the highest, and their means."""
+        centres = self.cells.atoms.centres[:, 0]
+        order = np.argsort(centres)
+        return order, centres[order]
+
+    def laws(self, signed: Laws) -> "ValidLaws":
+        """Return the projections of signed laws."""
+        return ValidLaws(self.cells, Rising(signed.queries, self))
+
+
+@dataclass(frozen=True, eq=False)
+class Rising:
+    """The conditions of isotonic laws.
+
+    Attributes
+    ----------
+    signed : Queries or Fixed
+        Those of the signed laws.
+    projector : Isotonic
+        What projects them.
+    """
+
+    signed: Queries | Fixed
+    projector: Isotonic
+
+    @property
+    def n(self) -> int:
+        """The number of laws."""
+        return self.signed.n
+
+    def weights(self) -> Iterator[Vector]:
+        """Yield the weights of the cells under all laws, some at a time."""
+        projector = self.projector
+        order, centres = projector.in_order
+        executor = projector.signed.atoms.executor
+        step = max(_WORKED // len(order), 1)
+
+        def work(t: Vector) -> Vector:
+            found = np.empty((len(t), len(order)))
+            found[:, order] = isotonic(_signed_weights(projector, t)[:, order], centres)
+            return found
+
+        for t in self.signed.parts():
+            slices = (t[i : i + step] for i in range(0, len(t), step))
+            yield from executor.each(work, slices)
+
+    def parts(self) -> Iterator[Vector]:
+        """Yield the coefficients of all laws, some at a time."""
+        for w in self.weights():
+            w /= self.projector.cells.atoms.mean  # noqa: PLW2901
+            w -= 1  # noqa: PLW2901
+            yield w
+
+    def novelty(self) -> Vector:
+        """Return how unlike the sample each condition is, from zero to one."""
+        return self.signed.novelty()
+
+    def labels(self) -> tuple[str, list[str]]:
+        """Return what tells few conditions apart."""
+        return self.signed.labels()
+
+    def take(self, rows: Any) -> "Rising":
+        """Return the chosen laws."""
+        return replace(self, signed=self.signed.take(rows))
+
+    def report(self) -> Projection:
+        """Return how far the laws are from the signed ones."""
+        projector, start, rows = self.projector, 0, []
+        cells = projector.cells.atoms
+        unit = units_of(cells.centres, cells.mean)
+        signed = np.concatenate(list(self.signed.parts()))
+        for w in self.weights():
+            before = _signed_weights(projector, signed[start : start + len(w)])
+            missed = (w - before) @ cells.centres / unit
+            rows.append(_told(missed, w, before, cells))
+            start += len(w)
+        missed, moved, information, size = np.concatenate(rows).T
+        good = np.ones(start, dtype=bool)
+        return Projection("isotonic", missed, moved, information, size, good)
+
+
+@dataclass(frozen=True, eq=False)
+class ValidLaws(Laws):
+    """Laws on cells, with weights that are not negative."""
+
+    queries: Tilting | Rising  # type: ignore[assignment]
+
+    def density(self, points: Vector, *, paired: bool) -> Vector:
+        """Return densities at points ``(k, d)``, paired or all."""
+        if isinstance(self.queries, Tilting):
+            return self.queries.densities(points, paired=paired)
+        return super().density(points, paired=paired)
+
+    def projection(self) -> Projection:
+        """Return how far the laws are from the signed ones."""
+        return self.queries.report()
+
+
+def _signed_weights(projector: Projector | Isotonic, t: Vector) -> Vector:
+    """Return the weights of cells under signed laws; the sample has what mass they lack."""
+    sums, shares = projector.cell_sums, projector.cells.atoms.mean
+    found: Vector = t @ sums[1:] + sums[0]
+    mass = 1 + t @ projector.signed.atoms.mean
+    whole = np.maximum(mass, _LEAST_MASS)[:, None]
+    found += (whole - mass[:, None]) * shares
+    return found / whole
+
+
+def _told(missed: Vector, w: Vector, signed: Vector, cells: Cells) -> Vector:
+    """Return what a report says of each law, as rows."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.where(w > 0, np.log(w / cells.mean), 0.0)
+    return np.stack(
+        [
+            np.abs(missed).max(axis=1, initial=0.0),
+            np.abs(w - signed).sum(axis=1) / 2,
+            (w * logs).sum(axis=1),
+            1 / cells.squared_weights(w / cells.mean - 1),
+        ],
+        axis=1,
+    )
+
+
+def _powers(sample: Atoms, z: Vector, some: int) -> Vector:
+    """Return the first powers of columns of numbers less the origin, ``(b, some)``."""
+    if not some:
+        return np.empty((len(z), 0))
+    numbers = [i for i, known in enumerate(sample.coding.categories) if known is None]
+    z, origin, d = z[:, numbers], sample.origin[numbers], len(numbers)
+    if some == d:
+        return z - origin
+    if some == 2 * d and d > 1:
+        return np.concatenate([z - origin, (z - origin) ** 2], axis=1)
+    found: Vector = powers(origin, z, squared=True).T
+    return found
+
+
+def _count_powers(sample: Atoms) -> int:
+    """Return how many powers of columns are kept."""
+    d = sum(known is None for known in sample.coding.categories)
+    if sample.few or d > _MEANS or isinstance(sample.basis.map, PolynomialMap):
+        return 0
+    return d if d > _SQUARES else 2 * d if d > _PRODUCTS else d * (d + 3) // 2
+
+
+def _kept(sample: Atoms, cells: Cells) -> tuple[Kept, Vector]:
+    r"""Return the functions whose means are kept, and their means over the cells.
+
+    Features are whitened, those of the kernel by the eigenvalues :math:`c` of their
+    covariance, and penalised by the norm of the kernel: the ridge is :math:`\delta c_1 / c_i`.
+    """
+    p = _count_powers(sample)
+    total = sample.n if sample.weights is None else sample.weights.sum()
+    second = to_numpy(sample.basis.eigenvalues) / total
+    covariance = np.diag(second) - np.multiply.outer(sample.mean, sample.mean)
+    c, R = np.linalg.eigh(covariance)
+    c, R = c[::-1], R[:, ::-1]
+    many = sample.few or isinstance(sample.basis.map, PolynomialMap)
+    real = int(np.sum(c > _VANISHING * max(c[0], np.finfo(float).tiny))) if len(c) else 0
+    r = min(real, _MORE if many else _FEATURES)
+    c, R = c[:r], R[:, :r] / np.sqrt(c[:r])
+    raw = Kept(sample, np.zeros(p + sample.rank), np.empty(0), np.empty(0), p)
+
+    def block(start: int, z: Array) -> tuple[Vector, Vector]:
+        own = slice(start, start + z.shape[0])
+        share = cells.shares[own, None]
+        values = raw.raw(z)
+        g = values[:, :p]
+        values = np.concatenate([g, values[:, p:] @ R], axis=1)
+        return cells.added(cells.cell[own], share * values), g.T @ (share * g)
+
+    def both(a: tuple[Vector, Vector], b: tuple[Vector, Vector]) -> tuple[Vector, Vector]:
+        return a[0] + b[0], a[1] + b[1]
+
+    sums, gram = cells.executor.reduce(both, block, cells.rows)
+    mean = sums.sum(axis=0)
+    A = _whitening(gram - np.multiply.outer(mean[:p], mean[:p]))
+    mix = np.zeros((p + sample.rank, A.shape[1] + r))
+    mix[:p, : A.shape[1]], mix[p:, A.shape[1] :] = A, R
+    penalty = np.concatenate([np.full(A.shape[1], _MOMENTS), c[:1] / c])
+    shift = np.concatenate([mean[:p], sample.mean])
+    features = sums / cells.mean[:, None] - mean
+    features = np.concatenate([features[:, :p] @ A, features[:, p:]], axis=1)
+    return Kept(sample, shift, mix, penalty, p), features
+
+
+def _whitening(covariance: Vector) -> Vector:
+    """Return the map to uncorrelated functions of variance one; constants are left out."""
+    unit = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    good = unit > 0
+    scale = np.where(good, 1 / np.where(good, unit, 1.0), 0.0)
+    values, V = np.linalg.eigh(covariance * np.multiply.outer(scale, scale))
+    kept = values > 1e-9 * max(values.max(initial=0.0), np.finfo(float).tiny)
+    found: Vector = scale[:, None] * V[:, kept] / np.sqrt(values[kept])
+    return found
+
+
+def _cell_sums(atoms: Atoms, cells: Cells) -> Vector:
+    r"""Return the sums of :math:`\omega (1, \Psi)` over the atoms in each cell, ``(1 + m, K)``.
+
+    Atoms that are not those of the cells are among them as rows.
+    """
+    own = cells.cell if atoms is cells.sample else cells.cell_of(atoms)
+
+    def block(start: int, z: Array) -> Vector:
+        rows = np.arange(start, start + z.shape[0])
+        return cells.added(own[rows], atoms.sums(rows))
+
+    sums: Vector = sum(atoms.executor.map(block, atoms.rows))  # type: ignore[assignment]
+    return sums.T
