@@ -52,9 +52,18 @@ _CHECKED = 256  # rows on whose kernel matrix a bound is checked
 
 Marginals: TypeAlias = Literal["free", "total", "exact"]
 Positivity: TypeAlias = Literal[
-    "none", "tightened", "pointwise", "rotated", "pivot", "grid"
+    "projected",
+    "isotonic",
+    "none",
+    "tightened",
+    "pointwise",
+    "rotated",
+    "pivot",
+    "grid",
 ]
-PolynomialPositivity: TypeAlias = Literal["none", "tightened", "grid", "sos"]
+PolynomialPositivity: TypeAlias = Literal[
+    "projected", "isotonic", "none", "tightened", "grid", "sos"
+]
 Factors: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
@@ -177,7 +186,7 @@ def solve(
     """
     goal = objective(problem, regularization)
     match positivity:
-        case "none":
+        case "none" | "projected" | "isotonic":
             return closed_form(goal)
         case "tightened":
             return tightened(goal, *_sample_bounds(problem))

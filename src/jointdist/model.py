@@ -65,7 +65,13 @@ class JointDistribution(KernelEstimator, JointEstimator):
         has mass one, at every condition. ``"total"``: the model has mass one as a whole,
         Eq. `eq:norma`, as in the paper. ``"free"``: no normalisation; laws are divided by
         their mass, which may vanish.
-    positivity : str, default="none"
+    positivity : str, default="projected"
+        ``"projected"``: the model is the closed form, and each law that is asked for the
+        probability law of least information that has its first and second moments and its
+        leading features, up to a ridge that is chosen by leaving rows out. Positive, smooth
+        in the condition, and the sample's law far from the sample.
+        ``"isotonic"``: the same for laws of one column of numbers, by the nearest cdf, which
+        does not raise the CRPS whatever the outcome.
         ``"none"``: weights may be negative; closed form.
         ``"grid"``: positive on the whole grid of the sample, Eq. `posiCtilde`, up to
         rounding, and the best such model; at other conditions nearly so. Seconds for
@@ -137,7 +143,7 @@ class JointDistribution(KernelEstimator, JointEstimator):
         max_rank: int | None = None,
         pivoting: Pivoting = "auto",
         marginals: Marginals = "exact",
-        positivity: Positivity = "none",
+        positivity: Positivity = "projected",
         grid_rows: int = 20_000,
         selection: Selection | None = None,
         random_state: Seed = None,
@@ -175,7 +181,9 @@ class JointDistribution(KernelEstimator, JointEstimator):
         self.grid_rows_ = sample.choose(most, self._seed)
         ridge, grid = self.regularization_, self.grid_rows_
         self._keep(solve(problem, ridge, self.positivity, grid=grid))
-        self._joint = Joint(problem, *self._codings, self.coefficients_)
+        self._joint = Joint(
+            problem, *self._codings, self.coefficients_, self.positivity, ridge
+        )
         return self
 
     def _trial(self, contest: Contest, x: Side, y: Side, part: int) -> Trial:
