@@ -1,19 +1,25 @@
 """Split-conformal calibration of any estimator of scalar laws."""
 
+import warnings
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
+from jointdist._array import to_numpy
 from jointdist.atoms import Vector
+from jointdist.coding import learn_coding
 from jointdist.errors import Words, is_number, require
 from jointdist.law import Conditional
+from jointdist.ordered import Index
 from jointdist.parameters import NestedParameters
 from jointdist.recalibration import Recalibrated, Recalibration, valid
-from jointdist.rows import as_rows, as_weights
+from jointdist.rows import as_weights
+from jointdist.sample import Sample
 from jointdist.scores.calibration import pit
 from jointdist.scores.losses import crps
 from jointdist.scores.outcomes import outcomes_of, require_column
@@ -107,25 +113,22 @@ class ConformalCalibration(RegressorMixin, NestedParameters, BaseEstimator):
         require(ok, _NAME, "estimator", rule, got)
         ok = is_number(self.share, least=0, below=1) and self.share > 0
         require(ok, _NAME, "share", "a number between 0 and 1", self.share)
-        got = Words("None: fit requires y to be passed, but the target y is None")
-        require(Y is not None, _NAME, "Y", "given", got)
         rng = generator(_NAME, self.random_state)
-        weights = _weights(X, Y, sample_weight)
+        sample = _read(X, Y, sample_weight)
+        weights = np.ones(sample.n) if sample.weights is None else sample.weights
         order = rng.permutation(np.flatnonzero(weights))
         held = int(np.ceil(self.share * len(order)))
         got = Words(f"{len(order)} sample{'s' * (len(order) != 1)}")
         require(held < len(order), _NAME, "X", "of rows enough to hold some back", got)
         rest, back = np.sort(order[held:]), np.sort(order[:held])
-        own = {} if sample_weight is None else {"sample_weight": weights[rest]}
-        self.estimator_ = clone(self.estimator)
-        fitted = _safe_indexing(Y, rest)
-        self.estimator_.fit(_safe_indexing(X, rest), fitted, **own)
-        laws = self._base(_safe_indexing(X, back))
-        levels = pit(laws, _safe_indexing(Y, back), random_state=rng)
+        own = {} if sample.weights is None else {"sample_weight": weights[rest]}
+        self.estimator_ = clone(self.estimator).fit(_part(X, rest), _part(Y, rest), **own)
+        laws = self._base(_part(X, back))
+        levels = pit(laws, _part(Y, back), random_state=rng)
         known = ~np.isnan(levels)  # where there is a law
         require(known.any(), _NAME, "X", "rows at some of which there is a law", "none")
         self.recalibration_ = Recalibration.of(levels[known], weights[back][known])
-        self._marginal = _Sample.of(np.asarray(fitted, dtype=np.float64), weights[rest])
+        self._marginal = _Sample.of(to_numpy(sample.y.take(rest)), weights[rest])
         return self
 
     def given(self, x: object) -> Recalibrated:
@@ -219,11 +222,22 @@ class _Sample(NamedTuple):
         return near - apart
 
 
-def _weights(X: object, Y: object, sample_weight: object) -> Vector:
-    """Return the weights of the rows, ones if there are none."""
-    n, count = _num_samples(X), _num_samples(Y)
-    got = Words(f"{count} rows")
-    require(n == count, _NAME, "Y", f"as long as `X` ({n} rows)", got)
-    rows = as_rows(np.zeros((n, 1)), where=_NAME, name="X")
-    found = as_weights(sample_weight, rows)
-    return np.ones(n) if found is None else found
+def _read(X: object, Y: object, sample_weight: object) -> Sample:
+    """Return the rows, checked."""
+    got = Words("None: fit requires y to be passed, but the target y is None")
+    require(Y is not None, _NAME, "Y", "given", got)
+    x = learn_coding(X, where=_NAME, name="X")
+    y = learn_coding(Y, where=_NAME, name="Y", vector=True)
+    words = "words" if y.coding.width == 1 else f"{y.coding.width} columns"
+    scalar = y.coding.width == 1 and y.coding.numeric
+    require(scalar, _NAME, "Y", "one column of numbers", Words(words))
+    if getattr(Y, "ndim", 1) == 2:
+        msg = f"A column-vector y was passed when a 1d array was expected by {_NAME}."
+        warnings.warn(msg, DataConversionWarning, stacklevel=4)
+    return Sample.paired(x.rows, y.rows, sample_weight)
+
+
+def _part(table: Any, rows: Index) -> Any:
+    """Return some rows of a table, as one of the same kind."""
+    known = table if hasattr(table, "__getitem__") else np.asarray(table)
+    return _safe_indexing(known, rows)

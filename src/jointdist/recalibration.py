@@ -16,6 +16,7 @@ from jointdist.cells import CellSupport, cells_of
 from jointdist.errors import is_number, require
 from jointdist.law import Conditional
 from jointdist.laws import FewSupport, Laws, Support
+from jointdist.moved import Moved
 from jointdist.ordered import Index
 from jointdist.queries import Fixed
 
@@ -23,6 +24,7 @@ __all__ = ["Recalibrated", "Recalibration", "valid"]
 
 _CELLS = 512  # of laws on all atoms
 _ROUNDING = 1e-12  # of a cdf
+_NEAR = 1e-9  # a whole number of rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +36,7 @@ class Recalibration:
     levels : array of shape (k,)
         The levels of outcomes, from zero to one, rising.
     upto : array of shape (k,)
-        The weight up to each of them, as a share of all and of one more row.
+        The weight of the rows up to each of them: 1, 2, ..., k without weights.
     """
 
     levels: Vector
@@ -53,36 +55,40 @@ class Recalibration:
         """
         order = np.argsort(levels)
         weights = np.ones(len(levels)) if weights is None else weights
-        upto = np.cumsum(weights[order])
-        return cls(levels[order], upto / (upto[-1] + 1))
+        return cls(levels[order], np.cumsum(weights[order]))
+
+    @property
+    def size(self) -> float:
+        """The weight of all rows and of one more, which is the new one."""
+        return float(self.upto[-1]) + 1
 
     def __call__(self, F: Vector) -> Vector:
         """Return the new cdfs: linear between the levels, from zero to one."""
         last = np.append(np.diff(self.levels) > 0, True)
         used = last & (self.levels > 0) & (self.levels < 1)
-        levels, upto = self.levels[used], self.upto[used]
-        ends = np.array([0.0]), np.array([1.0])
-        x, y = (np.concatenate([ends[0], own, ends[1]]) for own in (levels, upto))
+        x = np.concatenate([[0.0], self.levels[used], [1.0]])
+        y = np.concatenate([[0.0], self.upto[used] / self.size, [1.0]])
         found: Vector = np.interp(F, x, y)
         return found
 
     def ends(self, level: float) -> tuple[float, float]:
         """Return the levels between which a new one is with a given probability, or more.
 
-        Half of the rest is on either side, by exchangeability: of k + 1 levels any one is as
-        likely to be the new one. Zero and one, if rows are too few to tell.
+        At most half of the rest is on either side, by exchangeability: of k + 1 levels any one
+        is as likely to be the new one. Zero and one, if rows are too few to tell.
 
         Parameters
         ----------
         level : float
             The probability.
         """
-        half = (1 - level) / 2
-        below = int(np.searchsorted(self.upto, half + _ROUNDING, side="right")) - 1
-        above = int(np.searchsorted(self.upto, 1 - half - _ROUNDING))
-        low = float(self.levels[below]) if below >= 0 else 0.0
-        high = float(self.levels[above]) if above < len(self.levels) else 1.0
-        return low, high
+        half = (1 - level) / 2 * self.size
+        low, high = np.floor(half + _NEAR), np.ceil(self.size - half - _NEAR)
+        below, above = np.searchsorted(self.upto, np.array([low, high]) - _NEAR)
+        return (
+            float(self.levels[below]) if low >= 1 else 0.0,
+            float(self.levels[above]) if above < len(self.levels) else 1.0,
+        )
 
 
 class Recalibrated(Conditional):
@@ -125,7 +131,7 @@ class Recalibrated(Conditional):
         require(ok, "Conditional.interval", "level", "a number between 0 and 1", level)
         low, high = self._recalibration.ends(level)
         over = min(high + 2 * _ROUNDING, 1.0)  # where cdfs are above it, not only reach it
-        found = Conditional(self._base).quantile([low, over])
+        found: Vector = self._base.quantile(np.array([low, over]))[..., 0]
         if low <= 0:
             found[:, 0] = -np.inf
         if high >= 1:
@@ -144,13 +150,14 @@ def valid(laws: Laws) -> Laws:
     laws : Laws
         The laws.
     """
-    if isinstance(laws.support, CellSupport):
-        return laws
-    return _mapped(laws, None)
+    return laws if isinstance(laws.support, CellSupport) else _mapped(laws, None)
 
 
 def _mapped(laws: Laws, how: Recalibration | None) -> Laws:
     """Return laws on cells with cdfs that are mapped at the ends of these."""
+    if isinstance(laws, Moved):
+        base = _mapped(laws.base, how)
+        return Moved.of(base, laws.shift, laws.stretch, laws.names, laws.unit)
     grid = _Grid.of(laws.support)
     queries: Any = _Mapped(laws.normalised, grid, how)
     return Laws(grid.support, queries)

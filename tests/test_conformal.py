@@ -1,0 +1,304 @@
+"""Conformal calibration: coverage in finite samples, and laws that agree with it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import jointdist as jd
+from jointdist import scores
+from jointdist.conformal import ConformalCalibration
+from jointdist.kernels import Gaussian
+from jointdist.law import Conditional
+from jointdist.moved import Moved
+from jointdist.recalibration import Recalibrated, Recalibration, valid
+
+SIDES = Gaussian(1.0), Gaussian(1.0)
+FAILS = {
+    "check_sample_weight_equivalence_on_dense_data": "rows are held back at random",
+    "check_sample_weight_equivalence_on_sparse_data": "rows are held back at random",
+}
+
+
+def joint(regularization=1e-2, positivity="projected", **how):
+    return jd.JointDistribution(
+        *SIDES, regularization=regularization, positivity=positivity, random_state=0, **how
+    )
+
+
+BASES = {
+    "projected": joint(),
+    "isotonic": joint(positivity="isotonic"),
+    "signed": joint(1e-4, "none"),
+    "embedding": jd.ConditionalMeanEmbedding(*SIDES, regularization=1e-2),
+}
+
+
+def data(n, seed=0):
+    """Return a wave with noise that grows along it."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n, 1))
+    y = np.sin(3 * X[:, 0]) + 0.3 * np.exp(X[:, 0]) * rng.standard_normal(n)
+    return X, y
+
+
+@parametrize_with_checks(
+    [ConformalCalibration(joint())], expected_failed_checks=lambda _: FAILS
+)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("k", [1, 5, 19, 20, 99, 100])
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.9])
+def test_levels_of_a_new_row_are_between_the_ends_as_often_as_promised(k, level):
+    """Of k + 1 continuous levels any one is as likely to be the new one: count them."""
+    every = np.random.default_rng(k).random(k + 1)
+    inside = []
+    for i in range(k + 1):
+        low, high = Recalibration.of(np.delete(every, i)).ends(level)
+        inside.append(low <= every[i] <= high)
+    assert level <= np.mean(inside) + 1e-12
+    assert np.mean(inside) <= level + 2 / (k + 1) + 1e-12
+
+
+def test_ties_do_not_cost_coverage():
+    every = np.random.default_rng(0).integers(0, 4, 60) / 4
+    for level in (0.5, 0.8, 0.9):
+        inside = []
+        for i in range(60):
+            low, high = Recalibration.of(np.delete(every, i)).ends(level)
+            inside.append(low <= every[i] <= high)
+        assert np.mean(inside) >= level
+
+
+def test_the_map_is_a_cdf_through_the_levels():
+    levels = np.array([0.7, 0.2, 0.2, 0.0, 1.0])
+    G = Recalibration.of(levels)
+    F = np.linspace(0, 1, 101)
+    assert (np.diff(G(F)) > 0).all()
+    assert_allclose(G(np.array([0.0, 0.2, 0.7, 1.0])), [0, 3 / 6, 4 / 6, 1])
+    weighted = Recalibration.of(np.array([0.2, 0.7]), np.array([3.0, 1.0]))
+    again = Recalibration.of(np.array([0.2, 0.2, 0.2, 0.7]))
+    assert_allclose(weighted(F), again(F))
+    assert weighted.ends(0.3) == again.ends(0.3)
+
+
+@pytest.mark.parametrize("base", BASES.values(), ids=BASES)
+def test_coverage_of_exchangeable_rows(base):
+    """Outcomes of many samples, one new row each, by the binomial law."""
+    level, runs, inside = 0.8, 60, []
+    for seed in range(runs):
+        X, y = data(60, seed)
+        model = ConformalCalibration(base, share=0.4, random_state=seed)
+        law = model.fit(X[:-20], y[:-20]).given(X[-20:])
+        inside.append(scores.coverage(law, y[-20:], level).mean())
+    mean, error = np.mean(inside), np.std(inside) / np.sqrt(runs)
+    assert mean >= level - 3 * error
+    assert mean <= level + 2 / 17 + 0.05 + 3 * error  # and what an atom weighs
+
+
+class Narrow(jd.JointDistribution):
+    """Laws that are drawn together around their means, and so too sure of themselves."""
+
+    stretch = 0.5
+
+    def given(self, x=None, *, y=None):
+        laws = super().given(x, y=y)._laws
+        mean, s = laws.means() + laws.atoms.origin, self.stretch
+        scale, unit = np.full_like(mean, s), np.ones(1)
+        return Conditional(Moved.of(laws, (1 - s) * mean, scale, laws.atoms.coding, unit))
+
+
+class Narrower(Narrow):
+    stretch = 0.05
+
+
+def test_a_model_that_is_too_sure_of_itself_is_mended():
+    X, y = data(3000)
+    X_test, y_test = data(2000, 1)
+    narrow = Narrow(*SIDES, regularization=1e-2, random_state=0)
+    before = narrow.fit(X, y).given(X_test)
+    law = ConformalCalibration(narrow, random_state=0).fit(X, y).given(X_test)
+    assert isinstance(law._laws, Moved)
+    assert scores.coverage(before, y_test).mean() < 0.7
+    low, high = stats.beta(541, 60).ppf([1e-3, 1 - 1e-3])  # of 600 rows held back
+    assert low - 0.02 < scores.coverage(law, y_test).mean() < high + 0.02
+    assert scores.crps(law, y_test).mean() < scores.crps(before, y_test).mean()
+    assert_allclose(law.cdf(law.median(), grid=False), 0.5, atol=0.02)
+
+
+def test_outcomes_beyond_all_atoms_leave_no_finite_end():
+    X, y = data(300)
+    model = ConformalCalibration(
+        Narrower(*SIDES, regularization=1e-2, random_state=0), random_state=0
+    )
+    law = model.fit(X, y).given(X[:3])
+    assert_array_equal(law.interval(0.9), [[-np.inf, np.inf]] * 3)
+    assert np.isfinite(law.quantile([0.05, 0.95])).all()
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_levels_that_are_even_leave_laws_alone(name):
+    X, y = data(300)
+    laws = valid(BASES[name].fit(X, y).given(X[:7])._laws)
+    even = Recalibration.of(np.arange(1, 100) / 100)
+    same = Recalibrated(laws, even)
+    at = np.linspace(-2, 2, 9)
+    assert_allclose(
+        same.cdf(at, grid=True), Conditional(laws).cdf(at, grid=True), atol=1e-12
+    )
+    assert_allclose(same.mean(), Conditional(laws).mean(), atol=1e-12)
+
+
+def test_valid_laws_stay_as_they_are_and_signed_ones_rise():
+    X, y = data(300)
+    projected = joint().fit(X, y).given(X[:5])._laws
+    assert valid(projected) is projected
+    signed = joint(1e-5, "none").fit(X, y).given(X[:50])
+    assert signed.negative_share().max() > 0.01
+    mended = Conditional(valid(signed._laws))
+    assert mended.negative_share().max() == 0
+    assert_allclose(mended.mass(), 1)
+    levels = [0.1, 0.5, 0.9]  # those of the running maximum, as they were
+    assert_allclose(mended.quantile(levels), signed.quantile(levels))
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_all_that_laws_are_asked_is_of_one_law(name):
+    X, y = data(500)
+    model = ConformalCalibration(BASES[name], random_state=0).fit(X, y)
+    law = model.given(X[:6])
+    values, weights = law.atoms(), law.weights()
+    assert (weights >= 0).all()
+    assert_allclose(weights.sum(axis=1), 1)
+    assert_allclose(law.mean(), weights @ values, atol=1e-10)
+    assert_allclose(law.var(), weights @ values**2 - law.mean() ** 2, atol=1e-10)
+    at = np.linspace(-1, 1, 5)
+    below = (values[:, None] <= at).astype(float)
+    assert_allclose(law.cdf(at, grid=True), weights @ below, atol=1e-10)
+    assert_allclose(law.prob(lambda v: v <= 0.2), law.cdf(0.2), atol=1e-10)
+    median = law.quantile(0.5)
+    assert (law.cdf(median, grid=False) >= 0.5 - 1e-9).all()
+    drawn = law.sample(4000, random_state=0)
+    assert_allclose(drawn.mean(axis=1), law.mean(), atol=0.05)
+    assert_allclose(model.predict(X[:6]), law.mean())
+
+
+def test_cdfs_are_mapped_at_the_values_of_the_sample():
+    X, y = data(200)  # each value has a cell of its own
+    model = ConformalCalibration(joint(positivity="isotonic"), random_state=0).fit(X, y)
+    base, law = model.estimator_.given(X[:4]), model.given(X[:4])
+    at = law.atoms()
+    expected = model.recalibration_(base.cdf(at, grid=True))
+    assert_allclose(law.cdf(at, grid=True), expected, atol=1e-12)
+
+
+def test_intervals_are_those_of_the_law_at_levels_rounded_outwards():
+    X, y = data(1000)
+    model = ConformalCalibration(joint(), random_state=0).fit(X, y)
+    law = model.given(X[:20])
+    low, high = law.interval(0.9).T
+    inner, outer = law.quantile([0.05, 0.95]), law.quantile([0.04, 0.96])
+    assert (low <= inner[:, 0]).all()
+    assert (high >= inner[:, 1]).all()
+    assert (low >= outer[:, 0]).all()
+    assert (high <= outer[:, 1]).all()
+    part = law[[3, 5]]
+    assert_array_equal(part.interval(0.9), law.interval(0.9)[[3, 5]])
+    assert_allclose(part.mean(), law.mean()[[3, 5]])
+    assert len(law[0]) == 1
+
+
+def test_too_few_rows_promise_nothing():
+    X, y = data(40)
+    law = ConformalCalibration(joint(), random_state=0).fit(X, y).given(X[:3])
+    assert np.isinf(law.interval(0.9)).all()
+    assert np.isfinite(law.interval(0.7)).all()
+    assert np.isfinite(law.quantile([0.05, 0.95])).all()
+
+
+def test_a_seed_makes_it_repeatable_and_clones_are_unfitted():
+    X, y = data(200)
+    model = ConformalCalibration(joint(), random_state=3).fit(X, y)
+    again = clone(model).fit(X, y)
+    assert_array_equal(model.recalibration_.levels, again.recalibration_.levels)
+    assert not hasattr(clone(model), "estimator_")
+    assert not hasattr(model.estimator, "solution_")
+    model.set_params(estimator__regularization=0.5, share=0.3)
+    assert model.estimator.regularization == 0.5
+
+
+def test_columns_of_a_table_keep_their_names():
+    X, y = data(100)
+    table = pd.DataFrame(X, columns=["x"])
+    model = ConformalCalibration(joint(), random_state=0).fit(table, pd.Series(y))
+    assert model.feature_names_in_.tolist() == ["x"]
+    assert model.n_features_in_ == 1
+    assert_allclose(model.predict(table[:3]), model.given(table[:3]).mean())
+
+
+def test_weights_count_in_the_fit_and_in_the_calibration():
+    X, y = data(400)
+    weights = np.where(y > 0, 3.0, 0.0)
+    model = ConformalCalibration(joint(), random_state=0).fit(X, y, weights)
+    kept = ConformalCalibration(joint(), random_state=0).fit(X[y > 0], y[y > 0])
+    assert_array_equal(model.recalibration_.levels.shape, kept.recalibration_.levels.shape)
+    n = len(kept.recalibration_.upto)
+    assert_allclose(model.recalibration_.upto, 3 * np.arange(1, n + 1))
+    assert model.given(X[:3]).quantile(1e-3).min() > 0
+
+
+def test_the_score_is_the_skill_beside_the_outcomes_of_the_fit():
+    X, y = data(600)
+    model = ConformalCalibration(joint(), random_state=0).fit(X, y)
+    X_test, y_test = data(300, 1)
+    own = scores.crps(model.given(X_test), y_test).mean()
+    sample = model.estimator_.marginal("y")[[0] * 300]
+    expected = 1 - own / scores.crps(sample, y_test).mean()
+    assert_allclose(model.score(X_test, y_test), expected, rtol=1e-9)
+    assert_allclose(
+        model.score(X_test, y_test), model.estimator_.score(X_test, y_test), atol=0.05
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "Y", "message"),
+    [
+        (ConformalCalibration(3), None, "`estimator` must be an estimator with `given`"),
+        (
+            ConformalCalibration(joint(), share=1.0),
+            None,
+            "`share` must be a number between",
+        ),
+        (
+            ConformalCalibration(joint()),
+            np.ones((50, 2)),
+            "`Y` must be one column of numbers. Got 2 columns",
+        ),
+        (
+            ConformalCalibration(joint()),
+            ["a", "b"] * 25,
+            "`Y` must be one column of numbers. Got words",
+        ),
+        (
+            ConformalCalibration(joint()),
+            np.ones(49),
+            r"`Y` must be as long as `X` \(50 rows\)",
+        ),
+    ],
+)
+def test_messages(model, Y, message):
+    X, y = data(50)
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y if Y is None else Y)
+
+
+def test_intervals_have_a_level():
+    X, y = data(60)
+    law = ConformalCalibration(joint(), random_state=0).fit(X, y).given(X[:2])
+    with pytest.raises(ValueError, match=r"Conditional.interval: `level` must be a number"):
+        law.interval(1.0)
