@@ -1,7 +1,7 @@
 """Conditional mean embedding: CME, low-rank or in full (paper, appendix)."""
 
 from dataclasses import replace
-from typing import Self
+from typing import Literal, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from jointdist._array import Array, like, to_numpy
 from jointdist.atoms import Atoms, FewAtoms, Vector, host_features
-from jointdist.basis import Basis
+from jointdist.basis import Basis, side_basis
+from jointdist.choice import Factoring
 from jointdist.coding import Coding
 from jointdist.criteria import Outcomes, Trial
 from jointdist.energy import energy_scores
@@ -34,11 +35,17 @@ from jointdist.search import Pivoting, Seed
 from jointdist.selection import Selection
 from jointdist.sides import Side, paired_moments
 from jointdist.tuning import Contest
+from jointdist.valid import Isotonic, Projector
 
-__all__ = ["ConditionalMeanEmbedding"]
+__all__ = ["CmePositivity", "ConditionalMeanEmbedding"]
+
+CmePositivity: TypeAlias = Literal["projected", "isotonic", "none", "average", "sample"]
 
 _MOST = 5_000  # rows of the full estimator
 _LAW = 0.1  # mass of an embedding that says anything; less has no skill
+_TRIED = 256  # rows by which the ridge of projections is chosen
+_FEATURES = 64  # of Y, for laws of the full estimator that are made valid
+_ALONE = 1 - 1e-9  # the leverage of a row, at most
 _JITTER = 1e-13  # of the trace, that makes a kernel matrix definite
 
 
@@ -48,9 +55,11 @@ class ConditionalMeanEmbedding(KernelEstimator):
     The embedding :math:`\mu_{Y|X=x}`, Eq. `CMEeq1`, is estimated by ridge regression of
     :math:`k_Y(y, \cdot)` on x, Eq. `eq:traditional`. Its law at x is a weight on each of a
     few rows of Y, the pivots, Eq. `eq:lowrankprog`; in full, on every row,
-    Eq. `eq:conditionaldistributionembedding`. Weights may be negative and need not sum to
-    one: :meth:`Conditional.mass <jointdist.Conditional.mass>` and ``negative_share`` tell.
-    Expectations, and so :meth:`predict`, are not divided by the mass: as in any ridge
+    Eq. `eq:conditionaldistributionembedding`. These weights may be negative and need not
+    sum to one, so that by default each law is replaced by the probability law of the sample
+    that is nearest to it. With other kinds of ``positivity`` laws are as they are:
+    :meth:`Conditional.mass <jointdist.Conditional.mass>` and ``negative_share`` tell, and
+    expectations, and so :meth:`predict`, are not divided by the mass; as in any ridge
     regression without an intercept, they tend to zero where that is below one.
 
     There is no joint law: only that of Y given X can be asked.
@@ -76,8 +85,11 @@ class ConditionalMeanEmbedding(KernelEstimator):
     normalization : {"none", "average", "sample"}, default="none"
         Where the mass of the laws is one: on average over the sample, Eq. `normCME`, or
         at each of its rows, Eq. `normCMEfull`, which most often cannot be met.
-    positivity : {"none", "average", "sample"}, default="none"
-        Where no weight is negative: on average over the sample, Eq. `posCMEave`, or at
+    positivity : str, default="projected"
+        ``"projected"``, ``"isotonic"``: laws are made valid when they are asked for, as in
+        :class:`~jointdist.JointDistribution`; ``"projected"`` ones are on all rows of Y.
+        ``"none"``, ``"average"``, ``"sample"``:
+        where no weight is negative: nowhere, on average over the sample, Eq. `posCMEave`, or at
         each of its rows, Eq. `posCME`, which is Eq. `posCMEnaive` without what is zero
         anyway: seconds for 10,000 rows. With both at each row it is Eq. `optgenCME`.
     grid_rows : int, default=20_000
@@ -133,7 +145,7 @@ class ConditionalMeanEmbedding(KernelEstimator):
     >>> model = jd.ConditionalMeanEmbedding(random_state=0).fit(X, y)
     >>> law = model.given([[1.0, 0.0]])
     >>> bool(0.7 < law.mean()[0] < 1.3), bool(law.negative_share()[0] > 0)
-    (True, True)
+    (True, False)
     """
 
     def __init__(
@@ -147,7 +159,7 @@ class ConditionalMeanEmbedding(KernelEstimator):
         pivoting: Pivoting = "auto",
         low_rank: bool = True,
         normalization: Scope = "none",
-        positivity: Scope = "none",
+        positivity: CmePositivity = "projected",
         grid_rows: int = 20_000,
         selection: Selection | None = None,
         random_state: Seed = None,
@@ -188,7 +200,7 @@ class ConditionalMeanEmbedding(KernelEstimator):
             grid_rows=self.grid_rows,
         )
         require_kind(self._name, "normalization", self.normalization, Scope)
-        require_kind(self._name, "positivity", self.positivity, Scope)
+        require_kind(self._name, "positivity", self.positivity, CmePositivity)
         where, ridge = self._name, self.regularization
         require(ridge != 0, where, "regularization", "positive", ridge)
         known = isinstance(self.low_rank, bool)
@@ -199,9 +211,18 @@ class ConditionalMeanEmbedding(KernelEstimator):
         tried = None if self.selection is None else self.selection.regularizations
         rule = "of positive ridges"
         require(not tried or min(tried) > 0, where, "selection", rule, self.selection)
-        for name in ("normalization", "positivity"):
-            value, rule = getattr(self, name), '"none" if not `low_rank`'
+        for name, value in (
+            ("normalization", self.normalization),
+            ("positivity", self._scope),
+        ):
+            rule = "no constraint of the program if not `low_rank`"
             require(self.low_rank or value == "none", where, name, rule, value)
+
+    @property
+    def _scope(self) -> Scope:
+        """Where the program asks for positive weights; valid laws are made later."""
+        valid = self.positivity in ("projected", "isotonic")
+        return "none" if valid else cast("Scope", self.positivity)
 
     def _factor(self, sample: Sample, rng: np.random.Generator) -> Self:
         self._was_free = self._free
@@ -230,7 +251,7 @@ class ConditionalMeanEmbedding(KernelEstimator):
     @property
     def _free(self) -> bool:
         """Whether there are no constraints; few rows are then factored to rounding."""
-        return self.normalization == self.positivity == "none"
+        return self.normalization == self._scope == "none"
 
     def _rule(self, sample: Sample) -> Pivoting:
         greedy = self.pivoting == "auto" and not is_large(sample.x)
@@ -242,7 +263,7 @@ class ConditionalMeanEmbedding(KernelEstimator):
         V_x, V_y = to_numpy(self.basis_x_.rotation), to_numpy(self.basis_y_.rotation)
         self.regularization_ = ridge = self._ridge(sample)
         mean, goal = _objective(self.moments_, self.basis_x_, V_y, V_x, ridge)
-        scopes = {self.normalization, self.positivity}
+        scopes = {self.normalization, self._scope}
         most = self.grid_rows if "sample" in scopes else 0
         self.grid_rows_ = sample.choose(most, self._seed)
         rows = sample.x.take(self.grid_rows_) if most else None
@@ -254,7 +275,7 @@ class ConditionalMeanEmbedding(KernelEstimator):
                 to_numpy(self.basis_y_.map.core) @ V_y,
                 mean,
                 normalization=self.normalization,
-                positivity=self.positivity,
+                positivity=self._scope,
                 features=None if rows is None else host_features(self.basis_x_, rows),
             )
         self._keep(found)
@@ -279,13 +300,15 @@ class ConditionalMeanEmbedding(KernelEstimator):
         z = sample.y.read(0, sample.n)
         K_y = to_numpy(kernel_matrix(self.kernel_y_, z, z))
         self._keep(Solution(F, -float(w @ np.einsum("ij,ji->i", K_y @ F, K)) / n))
-        return self._put(sample, z, F @ C)
+        self._full_weights = F @ C
+        return self._put(sample, z, self._full_weights)
 
     def _put(self, sample: Sample, points: Array, weights: Vector) -> Self:
         """Keep the rows of Y that have weight; those that are equal count together."""
         executor = executor_for(sample.x, self.executor)
-        self._support, which = _atoms(points, self._codings[1], sample, executor)
-        self._rows, self._weights = sample, _added(weights, which)
+        self._support, self._which = _atoms(points, self._codings[1], sample, executor)
+        self._rows, self._weights = sample, _added(weights, self._which)
+        self._projector: Projector | Isotonic | None = None
         return self
 
     def _trial(self, contest: Contest, x: Side, y: Side, part: int) -> Trial:
@@ -317,7 +340,62 @@ class ConditionalMeanEmbedding(KernelEstimator):
         H = len(self._weights) * self._weights.T
         executor, coding = self._support.atoms.executor, self._codings[0]
         queries = Queries(x, self.basis_x_, H, executor, coding, offset=-1.0)
-        return Laws(self._support, queries, divided=False)
+        if self.positivity == self._scope:
+            return Laws(self._support, queries, divided=False)
+        queries = replace(queries, trusted=(1 - self.basis_x_.relative_error) / 2)
+        if self._projector is None:
+            self._projector = self._valid()
+        return self._projector.laws(Laws(self._support, queries))
+
+    def _valid(self) -> Projector | Isotonic:
+        """Return what makes laws valid, its ridge chosen by leaving rows out."""
+        if self.positivity == "isotonic":
+            return Isotonic.on(self._support, self._name)
+        rows = self._rows.choose(_TRIED, 0)
+        points = to_numpy(self._rows.y.take(rows))
+        basis = self.basis_y_ if self.low_rank else self._features_of_y()
+        sums = _weighted_mean(basis, self._rows)
+        executor = self._support.atoms.executor
+        weights = self._rows.weights
+        sample = Atoms(basis, self._codings[1], self._rows.y, weights, sums, executor)
+        projector = Projector.on(self._support, Support(sample))
+        return projector.tuned(self._left_out(rows), points)
+
+    def _features_of_y(self) -> Basis:
+        """Return a basis of Y for the full estimator, which has none."""
+        rows, w = self._rows.y, self._rows.weights
+        factoring = Factoring(0.0, _FEATURES, "greedy", self._seed)
+        low = factoring.factored("kernel_y", self.kernel_y_, rows, w)
+        phi = low.map.features(rows.read(0, rows.n))
+        weighted = phi if w is None else phi * like(w, phi)[:, None]
+        sums = like(to_numpy(weighted).sum(axis=0), phi)
+        return side_basis(low, self._rows.size, sums, phi.T @ weighted, centred=False)
+
+    def _left_out(self, rows: NDArray[np.intp]) -> Vector:
+        r"""Return the laws at rows of the sample by the model without each, in closed form.
+
+        An embedding is a ridge regression, so that without row k it is :math:`(\hat\mu - h
+        k_Y(y_k, \cdot)) / (1 - h)`, with the leverage h of the row.
+        """
+        sample, n = self._rows, self._rows.size
+        w = np.ones(len(rows)) if sample.weights is None else sample.weights[rows]
+        psi = host_features(self.basis_x_, sample.x.take(rows))
+        if self.low_rank:
+            c = to_numpy(self.basis_x_.eigenvalues) / n
+            h = psi**2 @ (1 / (c + self.regularization_)) * w / n
+            own = host_features(self.basis_y_, sample.y.take(rows))
+            found = psi @ self.coefficients_.T
+        else:
+            found = psi @ to_numpy(self._full_weights).T
+            h = found[np.arange(len(rows)), rows]
+            own = np.zeros_like(found)
+            own[np.arange(len(rows)), rows] = 1.0
+        h = np.minimum(h, _ALONE)[:, None]
+        found = (found - h * own) / (1 - h)
+        if self.low_rank:
+            found = found @ to_numpy(self.basis_y_.expansion).T
+        weights = _added(found.T, self._which)
+        return len(weights) * weights.T - 1
 
     def _scores(self, x: Rows, y: Vector) -> tuple[Vector, Vector]:
         atoms, laws = self._support.sample, self._of_y(x)
@@ -328,9 +406,8 @@ class ConditionalMeanEmbedding(KernelEstimator):
         known = laws.masses() > _LAW
         if not known.any():
             return other, other
-        queries = laws.queries.take(known)
         own = other.copy()
-        own[known], _ = energy_scores(replace(laws, queries=queries), y[known], unit=unit)
+        own[known], _ = energy_scores(laws.take(known), y[known], unit=unit)
         return own, other
 
     @property
@@ -386,6 +463,14 @@ def _atoms(
     every = Atoms(_nothing(place), coding, sample.y, sample.weights, none, executor)
     few = FewAtoms(basis, coding, rows, None, mean, executor, sample=every)
     return FewSupport(few), which.ravel()
+
+
+def _weighted_mean(basis: Basis, sample: Sample) -> Vector:
+    """Return the means of functions of Y over the sample."""
+    w = np.full(sample.n, 1.0) if sample.weights is None else sample.weights
+    z = sample.y.read(0, sample.n)
+    mean: Vector = w @ host_features(basis, z) / w.sum()
+    return mean
 
 
 def _added(weights: Vector, which: NDArray[np.intp]) -> Vector:

@@ -71,7 +71,10 @@ class PolynomialJointDistribution(JointEstimator):
     marginals : {"total", "exact", "free"}, default="total"
         As in :class:`~jointdist.JointDistribution`. Without positivity all three are the
         same model, and its marginals are those of the sample.
-    positivity : {"none", "sos", "tightened", "grid"}, default="none"
+    positivity : str, default="projected"
+        ``"projected"``, ``"isotonic"``: laws are made valid when they are asked for, as in
+        :class:`~jointdist.JointDistribution`; ``"projected"`` ones have the means of the
+        polynomials.
         ``"none"``: weights may be negative; closed form.
         ``"sos"``: the ratio is a sum of squares, Eq. `eq:semdefcone`, and so positive for
         every x and y, with the matrix that proves it, ``solution_.gram``. Up to a second
@@ -141,7 +144,7 @@ class PolynomialJointDistribution(JointEstimator):
         *,
         regularization: float | str = "auto",
         marginals: Marginals = "total",
-        positivity: PolynomialPositivity = "none",
+        positivity: PolynomialPositivity = "projected",
         grid_rows: int = 20_000,
         selection: Selection | None = None,
         random_state: Seed = None,
@@ -352,7 +355,9 @@ class PolynomialJointDistribution(JointEstimator):
             self._keep(solution)
         else:
             self._keep(solve(problem, ridge, self.positivity, grid=grid))
-        self._joint = Joint(problem, *self._codings, self.coefficients_)
+        self._joint = Joint(
+            problem, *self._codings, self.coefficients_, self.positivity, ridge
+        )
         return self
 
     def _problem(self, found: Polynomials, sample: Sample) -> Problem:

@@ -462,7 +462,8 @@ def _kept(sample: Atoms, cells: Cells) -> tuple[Kept, Vector]:
     second = to_numpy(sample.basis.eigenvalues) / total
     covariance = np.diag(second) - np.multiply.outer(sample.mean, sample.mean)
     c, R = np.linalg.eigh(covariance)
-    c, R = c[::-1], R[:, ::-1]
+    order = np.argsort(-c.round(12), kind="stable")  # of equal ones, low degrees first
+    c, R = c[order], R[:, order]
     many = sample.few or isinstance(sample.basis.map, PolynomialMap)
     real = int(np.sum(c > _VANISHING * max(c[0], np.finfo(float).tiny))) if len(c) else 0
     r = min(real, _MORE if many else _FEATURES)
