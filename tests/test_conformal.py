@@ -34,6 +34,9 @@ BASES = {
     "isotonic": joint(positivity="isotonic"),
     "signed": joint(1e-4, "none"),
     "embedding": jd.ConditionalMeanEmbedding(*SIDES, regularization=1e-2),
+    "signed embedding": jd.ConditionalMeanEmbedding(
+        *SIDES, regularization=1e-2, positivity="none"
+    ),
 }
 
 
