@@ -131,7 +131,23 @@ def test_a_model_that_is_too_sure_of_itself_is_mended():
     low, high = stats.beta(541, 60).ppf([1e-3, 1 - 1e-3])  # of 600 rows held back
     assert low - 0.02 < scores.coverage(law, y_test).mean() < high + 0.02
     assert scores.crps(law, y_test).mean() < scores.crps(before, y_test).mean()
+    assert scores.log_score(law, y_test).mean() < scores.log_score(before, y_test).mean()
     assert_allclose(law.cdf(law.median(), grid=False), 0.5, atol=0.02)
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_densities_are_smooth_and_integrate_to_about_one(name):
+    X, y = data(1000)
+    X_test, y_test = data(500, 1)
+    model = ConformalCalibration(BASES[name], random_state=0).fit(X, y)
+    before, law = model.estimator_.given(X_test), model.given(X_test)
+    at = np.linspace(-5, 5, 2001)
+    densities = law[:20].pdf(at, grid=True)
+    few = name == "signed embedding"  # pivots, at which its cdf jumps
+    assert_allclose(np.trapezoid(densities, at), 1, atol=0.25 if few else 0.1)
+    assert_allclose(law[:3].pdf(at[1000]), densities[:3, 1000])
+    worst = scores.log_score(before, y_test, floor=1e-3).mean() + 0.05
+    assert scores.log_score(law, y_test, floor=1e-3).mean() < worst
 
 
 def test_outcomes_beyond_all_atoms_leave_no_finite_end():

@@ -64,12 +64,32 @@ class Recalibration:
 
     def __call__(self, F: Vector) -> Vector:
         """Return the new cdfs: linear between the levels, from zero to one."""
+        found: Vector = np.interp(F, *self._line)
+        return found
+
+    def slopes(self, F: Vector) -> Vector:
+        """Return the derivatives of the new cdfs by the old, smoothed.
+
+        They are means over so many levels that are near, a smaller share of many than of few.
+
+        Parameters
+        ----------
+        F : array
+            The old cdfs.
+        """
+        (x, y), p, near = self._line, self(F), self.size ** (-1 / 3)
+        low, high = np.clip(p - near, 0.0, 1.0), np.clip(p + near, 0.0, 1.0)
+        found: Vector = (high - low) / (np.interp(high, y, x) - np.interp(low, y, x))
+        return found
+
+    @property
+    def _line(self) -> tuple[Vector, Vector]:
+        """The levels and the new cdfs there, both rising from zero to one."""
         last = np.append(np.diff(self.levels) > 0, True)
         used = last & (self.levels > 0) & (self.levels < 1)
         x = np.concatenate([[0.0], self.levels[used], [1.0]])
         y = np.concatenate([[0.0], self.upto[used] / self.size, [1.0]])
-        found: Vector = np.interp(F, x, y)
-        return found
+        return x, y
 
     def ends(self, level: float) -> tuple[float, float]:
         """Return the levels between which a new one is with a given probability, or more.
@@ -158,9 +178,23 @@ def _mapped(laws: Laws, how: Recalibration | None) -> Laws:
     if isinstance(laws, Moved):
         base = _mapped(laws.base, how)
         return Moved.of(base, laws.shift, laws.stretch, laws.names, laws.unit)
-    grid = _Grid.of(laws.support)
-    queries: Any = _Mapped(laws.normalised, grid, how)
-    return Laws(grid.support, queries)
+    grid, laws = _Grid.of(laws.support), laws.normalised
+    queries: Any = _Mapped(laws, grid, how)
+    return _MappedLaws(grid.support, queries)
+
+
+class _MappedLaws(Laws):
+    """Laws on cells with cdfs that are mapped at the ends of these."""
+
+    queries: "_Mapped"  # type: ignore[assignment]
+
+    def density(self, points: Vector, *, paired: bool) -> Vector:
+        """Return densities at points: those before, times the slopes of the map."""
+        laws, how = self.queries.laws, self.queries.how
+        if how is None:
+            return super().density(points, paired=paired)
+        F = laws.cdf(points, paired=paired)
+        return laws.density(points, paired=paired) * how.slopes(F)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
