@@ -86,9 +86,9 @@ def _uci(table: pd.DataFrame) -> Iterator[str]:
     yield _told(table, "coverage", total=True)
     yield "Mean width of these intervals:"
     yield _told(table, "width")
-    yield "Seconds to fit:"
+    yield "Processor seconds to fit, with all validation:"
     yield _told(table, "fit_seconds")
-    yield "Seconds for the laws and the intervals of all test rows:"
+    yield "Processor seconds for the laws and the intervals of all test rows:"
     yield _told(table, "predict_seconds")
 
 
@@ -111,7 +111,7 @@ def _french(table: pd.DataFrame) -> Iterator[str]:
 def _vector(table: pd.DataFrame) -> Iterator[str]:
     yield VECTOR
     yield _told(table, "energy")
-    yield "Seconds to fit:"
+    yield "Processor seconds to fit, with all validation:"
     yield _told(table, "fit_seconds")
 
 
