@@ -136,6 +136,20 @@ def uci_table(ours=0.9, peers=(1.0, 1.2), covered=0.9, sets=8):
     )
 
 
+def test_pages_tell_errors_failures_and_infinite_widths():
+    table = uci_table(sets=1).assign(
+        width=np.inf, fit_seconds=1.0, predict_seconds=0.5, date="today", machine="here"
+    )
+    failed = table.iloc[[0]].assign(method="kernel", crps=np.nan, note="no luck")
+    text = page({"valid-uci": pd.concat([table, failed])})
+    assert "| set 0 | 2 | 1.06 ± 0.0556 | 1.26 ± 0.0556 | **0.956 ± 0.0556** | – |" in text
+    assert "| set 0 | 2 | ∞ | ∞ | ∞ |" in text
+    assert "Failed: kernel on set 0: no luck" in text
+    assert (
+        "below that of both peers on at least 75 % of the sets. | met | On 1 of 1" in text
+    )
+
+
 def verdicts(name, table):
     """Return the verdicts of claims whose methods were run, by the words they start with."""
     found = {claim.text: claim.verdict for claim in claims({name: table})}

@@ -10,6 +10,7 @@ import jointdist
 from benchmarks.peers.data import Task
 from benchmarks.peers.methods import Method
 from benchmarks.quality.laws import Law, Learned, Normal, Weighted
+from jointdist.conformal import ConformalCalibration
 
 __all__ = ["CALIBRATED", "METHODS", "OURS", "PEERS"]
 
@@ -59,7 +60,7 @@ def _regressor(regressor: str, random_state: int) -> Any:
 
 def _conformal(make: Callable[..., Any], random_state: int) -> Any:
     base = make(random_state=random_state)
-    return jointdist.ConformalCalibration(base, random_state=random_state)
+    return ConformalCalibration(base, random_state=random_state)
 
 
 PEERS = {

@@ -127,7 +127,8 @@ def _told(
 
     def cell(name: str, method: str) -> str:
         value, off = mean.loc[name, method], error.loc[name, method]
-        told = number(value) + ("" if np.isnan(off) else f" ± {number(off)}")
+        told = "∞" if np.isinf(value) else number(value)
+        told += "" if np.isnan(off) else f" ± {number(off)}"
         return f"**{told}**" if best and value == mean.loc[name].min() else told
 
     lines = [
