@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from jointdist.klr import KernelLogisticRegression
     from jointdist.law import Conditional
     from jointdist.model import JointDistribution
+    from jointdist.regressor import DistributionRegressor
     from jointdist.selection import Selection
 
 __all__ = [
     "Conditional",
     "ConditionalMeanEmbedding",
+    "DistributionRegressor",
     "JointClassifier",
     "JointDistribution",
     "KernelLogisticRegression",
@@ -36,6 +38,7 @@ __version__ = "0.1.0"
 _LATER = {  # imported when asked for
     "Conditional": "law",
     "ConditionalMeanEmbedding": "cme",
+    "DistributionRegressor": "regressor",
     "JointClassifier": "classifier",
     "JointDistribution": "model",
     "KernelLogisticRegression": "klr",

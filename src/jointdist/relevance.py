@@ -28,6 +28,7 @@ _PRIOR = 3.0  # the standard deviation of the logarithm of a squared inverse sca
 _NOISE = 1e-6, 0.1, 1e3  # the least, the first and the most
 _RANGE = 12.0  # of the logarithm of a squared inverse scale
 _NEAR = 1e-6  # distances below are rounding of zero
+_FAR = 1e-40  # kernels below are zero: products of tiny numbers are slow
 
 
 def relevant_scales(
@@ -141,6 +142,8 @@ def evidence(
     squares = np.maximum(norms[:, None] + norms - 2 * A @ A.T, 0.0)
     np.fill_diagonal(squares, 0.0)
     M, P = _kernel(squares, nu)
+    far = M < _FAR
+    M[far] = P[far] = 0.0
     if similarity is not None:
         M *= similarity
         P = P * similarity

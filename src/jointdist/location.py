@@ -1,0 +1,335 @@
+r"""The location of outcomes given x: kernel ridge regression, with kernels that are chosen.
+
+Kernels of three smoothnesses are tried, the Gaussian and Matérn's with :math:`\nu` = 3/2 and
+1/2, each with one scale for each column by evidence, and with multiples of median scales.
+They are judged by what they miss of rows that are left out, and averaged by it.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+
+from jointdist._array import to_numpy
+from jointdist.atoms import Vector
+from jointdist.executor import Executor, executor_for, one_blas_thread
+from jointdist.features import kernel_matrix
+from jointdist.kernels import Kernel
+from jointdist.lowrank import factored
+from jointdist.relevance import most_likely
+from jointdist.ridge import RidgeRegression, ridge_regression
+from jointdist.rows import Rows
+from jointdist.scales import Family
+from jointdist.search import Search, checked_goal, kernel_rounding
+
+__all__ = [
+    "KernelFit",
+    "KernelRegression",
+    "averaged",
+    "choose_kernels",
+    "fit_kernel",
+    "kernel_regression",
+]
+
+_SMOOTHNESS = math.inf, 1.5, 0.5
+_MULTIPLES = 0.5, 1.0, 2.0, 4.0  # of median scales
+_RIDGES = 10.0 ** np.arange(-12, 1.1, 0.5)
+_TOL = 1e-10  # the share of the trace that is lost: outcomes may have no noise
+_JUDGED, _RANK = 4096, 1024  # rows and pivots by which kernels are judged, at most
+_FEW = 384  # pivots by which multiples of scales are
+_ALONE = Executor(workers=1)
+_FIRST, _SECOND = 400, 1000  # rows of the evidence
+_PATCHES = 20  # of neighbours, of which the second are taken
+_KNOWN = 1 << 15  # rows among which neighbours are looked for
+_FEWEST = 8  # rows below which columns are not told apart
+_SHARE = 0.1, 0.3  # of an average, below which a kernel is left out, or not fitted again
+
+
+@dataclass(frozen=True, eq=False)
+class KernelFit:
+    """A kernel, and the regression with it.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        The kernel.
+    regression : RidgeRegression
+        The regression, with any ridge.
+    ridge : array of shape (r,)
+        The best ridge of each target.
+    error : float
+        The mean squared leave-one-out residual, as a share of the variance of a target.
+    """
+
+    kernel: Kernel
+    regression: RidgeRegression
+    ridge: Vector
+    error: float
+
+
+@dataclass(frozen=True, eq=False)
+class KernelRegression:
+    """An average of regressions with several kernels.
+
+    Attributes
+    ----------
+    parts : list of KernelFit
+        The regressions.
+    shares : array of shape (k, r)
+        Their shares in the average for each target; the sum is one.
+    """
+
+    parts: list[KernelFit]
+    shares: Vector
+
+    def predict(self, x: Rows, executor: Executor | None = None) -> Vector:
+        """Return the regressions at rows, ``(q, r)``.
+
+        Parameters
+        ----------
+        x : Rows
+            The rows.
+        executor : Executor, optional
+            How row blocks are worked on.
+        """
+        found = [fit.regression.predict(x, fit.ridge, executor) for fit in self.parts]
+        average: Vector = np.einsum("kr,kqr->qr", self.shares, np.stack(found))
+        return average
+
+
+def kernel_regression(
+    family: Family,
+    x: Rows,
+    targets: Vector,
+    weights: Vector | None = None,
+    *,
+    max_rank: int,
+    random_state: int = 0,
+    executor: Executor | None = None,
+) -> tuple[KernelRegression, Vector]:
+    """Return a regression with the best kernels, and its leave-one-out residuals.
+
+    Parameters
+    ----------
+    family, x, targets, weights, max_rank, random_state, executor
+        As in :func:`choose_kernels`.
+
+    Returns
+    -------
+    tuple of KernelRegression and array of shape (n, r)
+        The regression, and what it misses of each row that is left out.
+    """
+    options = {"max_rank": max_rank, "random_state": random_state, "executor": executor}
+    fits = choose_kernels(family, x, targets, weights, **options)  # type: ignore[arg-type]
+    rows = judged_rows(x, weights, random_state)
+    small = len(rows) == x.n and max_rank <= _RANK
+    z, w = (x.subset(rows), _of(weights, rows)) if len(rows) < x.n else (x, weights)
+
+    def missed(fit: KernelFit, z: Rows, T: Vector, w: Vector | None) -> Vector:
+        return fit.regression.residuals(z, T, w, fit.ridge, executor)
+
+    left = np.stack([missed(fit, z, targets[rows], w) for fit in fits])
+    kept = np.flatnonzero(averaged(left, w).max(axis=1) >= _SHARE[not small])
+    fits, left = [fits[i] for i in kept], left[kept]
+    if not small:
+        fits = [fit_kernel(fit.kernel, x, targets, weights, **options) for fit in fits]  # type: ignore[arg-type]
+        left = np.stack([missed(fit, x, targets, weights) for fit in fits])
+    shares = averaged(left, weights)
+    return KernelRegression(fits, shares), np.einsum("kr,knr->nr", shares, left)
+
+
+def choose_kernels(
+    family: Family,
+    x: Rows,
+    targets: Vector,
+    weights: Vector | None = None,
+    *,
+    max_rank: int,
+    random_state: int = 0,
+    executor: Executor | None = None,
+) -> list[KernelFit]:
+    """Return the best kernels of each kind, the best of all first.
+
+    A kind is a smoothness, with a scale for each column or not. Of more than 4,096 rows a
+    random choice of so many is regressed on.
+
+    Parameters
+    ----------
+    family : Family
+        The kernels of X by the median heuristic; or one that is given, the only one then.
+    x : Rows
+        The rows of X, coded.
+    targets : array of shape (n, r)
+        What X is to explain; each counts by the share of its variance.
+    weights : array of shape (n,), optional
+        The weights of the rows.
+    max_rank : int
+        The largest rank of a factor: that of the final fit, as rough kernels need more of
+        it than smooth ones. Kernels are judged by at most 1,024.
+    random_state : int, default=0
+        The seed of pivots and choices of rows.
+    executor : Executor, optional
+        How row blocks are worked on.
+    """
+    workers = executor_for(x, executor)
+    every = [replace(family, nu=nu) for nu in _SMOOTHNESS] if family.free else [family]
+    own: list[Family] = []
+    if len(family.scales) > 1 and x.n >= _FEWEST:
+        known = _distinct(x, targets, weights, random_state)
+        own = list(workers.each(lambda smooth: _relevant(smooth, *known), every))
+    rows = judged_rows(x, weights, random_state)
+    if len(rows) < x.n:
+        x, targets, weights = x.subset(rows), targets[rows], _of(weights, rows)
+
+    def fitted(kernel: Kernel, most: int) -> KernelFit:
+        options = {"max_rank": most, "random_state": random_state, "executor": _ALONE}
+        return fit_kernel(kernel, x, targets, weights, **options)  # type: ignore[arg-type]
+
+    def widened(smooth: Family) -> Kernel:
+        """Return the kernel with the best multiple, which a few pivots can tell."""
+        multiples = _MULTIPLES if smooth.free else (1.0,)
+        tried = [fitted(smooth.at(multiple), _FEW) for multiple in multiples]
+        return min(tried, key=lambda fit: fit.error).kernel
+
+    kinds = [*workers.each(widened, every), *(smooth.at(1.0) for smooth in own)]
+    fits = workers.each(lambda kernel: fitted(kernel, min(max_rank, _RANK)), kinds)
+    return sorted(fits, key=lambda fit: fit.error)
+
+
+def fit_kernel(
+    kernel: Kernel,
+    x: Rows,
+    targets: Vector,
+    weights: Vector | None = None,
+    *,
+    max_rank: int,
+    random_state: int = 0,
+    executor: Executor | None = None,
+) -> KernelFit:
+    """Return the regression with a kernel, and the ridges that miss rows left out least.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel.
+    x, targets, weights, max_rank, random_state, executor
+        As in :func:`choose_kernels`.
+    """
+    workers = executor_for(x, executor)
+    goal = checked_goal(x.where, x, _TOL, max_rank, "auto", relative=True)
+    rng, eps = np.random.default_rng(random_state), kernel_rounding(kernel, x, "kernel_x")
+    low = factored(Search(kernel, "kernel_x", eps, x, weights, goal, rng, workers), "auto")
+    regression = ridge_regression(low, targets, weights, executor=workers)
+    rows = judged_rows(x, weights, random_state)
+    z, T, w = x, targets, weights
+    if len(rows) < x.n:
+        z, T, w = x.subset(rows), targets[rows], _of(weights, rows)
+    ridges = _RIDGES * regression.unit
+    errors = regression.errors(z, T, w, ridges, workers)
+    variance = np.average((targets - regression.mean) ** 2, axis=0, weights=weights)
+    least = errors.min(axis=0) / np.where(variance > 0, variance, 1.0)
+    return KernelFit(kernel, regression, ridges[errors.argmin(axis=0)], float(least.mean()))
+
+
+def averaged(left: Vector, weights: Vector | None = None) -> Vector:
+    """Return the shares of the average of several fits that misses rows least, ``(k, r)``.
+
+    They are zero or positive, and their sum is one.
+
+    Parameters
+    ----------
+    left : array of shape (k, n, r)
+        What each fit misses of each row that is left out.
+    weights : array of shape (n,), optional
+        The weights of the rows.
+    """
+    root = np.ones(left.shape[1]) if weights is None else np.sqrt(weights)
+    shares = np.empty((len(left), left.shape[2]))
+    for column in range(left.shape[2]):
+        R = np.asarray(np.linalg.qr((left[:, :, column] * root).T, mode="r"))
+        size = float(np.abs(R).max())
+        # The multiple that this finds is the best one, whatever the last row weighs.
+        A = np.vstack([R / size if size > 0 else R, np.ones(len(left))])
+        found = nnls(A, np.append(np.zeros(len(R)), 1.0))[0]
+        shares[:, column] = found / found.sum()
+    return shares
+
+
+def judged_rows(x: Rows, weights: Vector | None, random_state: int) -> NDArray[np.intp]:
+    """Return the numbers of the rows by which kernels are judged.
+
+    Parameters
+    ----------
+    x : Rows
+        All rows.
+    weights : array of shape (n,), optional
+        Their weights; rows are drawn in proportion to them.
+    random_state : int
+        The seed.
+    """
+    return _drawn(x.n, weights, _JUDGED, np.random.default_rng(random_state))
+
+
+def _drawn(
+    n: int, weights: Vector | None, most: int, rng: np.random.Generator
+) -> NDArray[np.intp]:
+    if n <= most:
+        return np.arange(n)
+    share = None if weights is None else weights / weights.sum()
+    most = most if weights is None else min(most, int(np.count_nonzero(weights)))
+    return np.sort(rng.choice(n, most, replace=False, p=share))
+
+
+def _of(weights: Vector | None, rows: NDArray[np.intp]) -> Vector | None:
+    return None if weights is None else weights[rows]
+
+
+def _distinct(
+    x: Rows, targets: Vector, weights: Vector | None, random_state: int
+) -> tuple[Vector, Vector]:
+    """Return distinct rows and their targets, in random order.
+
+    Equal rows would pretend that there is no noise.
+    """
+    rng = np.random.default_rng(random_state)
+    rows = _drawn(x.n, weights, _KNOWN, rng)
+    X, U = to_numpy(x.take(rows)), targets[rows]
+    _, first = np.unique(np.hstack([X, U]), axis=0, return_index=True)
+    chosen = rng.permutation(first)
+    return X[chosen], U[chosen]
+
+
+def _relevant(family: Family, X: Vector, U: Vector) -> Family:
+    """Return kernels with a scale for each column, by evidence, on rows in random order.
+
+    First on a few rows, then on more. If these are not all rows they are patches of
+    neighbours: as dense as all rows are, and scales may be too short for others to see.
+    """
+    scales, words = np.asarray(family.scales), family.of_words
+    Z = X[:, family.numbers] / scales
+    spread = np.maximum(U.std(axis=0), np.finfo(float).tiny)
+
+    def search(rows: NDArray[np.intp], start: Vector | None, steps: int) -> Vector:
+        near = None if words is None else to_numpy(kernel_matrix(words, X[rows], X[rows]))
+        T = (U[rows] - U[rows].mean(axis=0)) / spread
+        return most_likely(
+            Z[rows], T, similarity=near, nu=family.nu, start=start, steps=steps
+        )
+
+    with one_blas_thread:
+        theta = search(np.arange(min(len(Z), _FIRST)), None, 30)
+        if len(Z) > _FIRST:
+            theta = search(_patches(Z * np.exp(theta[:-1] / 2)), theta, 40)
+    factors = np.exp(-theta[:-1] / 2)
+    return replace(family, scales=tuple((scales * factors).tolist()), name="each")
+
+
+def _patches(Z: Vector) -> NDArray[np.intp]:
+    """Return the numbers of rows around the first ones; of all, if they are few."""
+    if len(Z) <= _SECOND:
+        return np.arange(len(Z))
+    size = _SECOND // _PATCHES
+    away = (((Z - centre) ** 2).sum(axis=1) for centre in Z[:_PATCHES])
+    return np.unique([np.argpartition(each, size)[:size] for each in away])

@@ -1,0 +1,120 @@
+"""Regressors of any kind: what they forecast for rows that they were not fitted to."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from jointdist.atoms import Vector
+from jointdist.errors import Words, require
+
+__all__ = ["FoldModels", "out_of_fold"]
+
+
+@dataclass(frozen=True, eq=False)
+class FoldModels:
+    """Regressors of several targets, each fitted to all rows but those of a part.
+
+    Attributes
+    ----------
+    models : list of list of estimator
+        For each target, a model for each part.
+    where : str
+        The estimator they belong to, for messages.
+    """
+
+    models: list[list[Any]]
+    where: str
+
+    def predict(self, X: Any) -> Vector:
+        """Return the mean forecasts of the models, ``(q, r)``.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (q, d)
+            The rows.
+        """
+        found = [
+            np.mean([_forecast(self.where, model, X) for model in own], axis=0)
+            for own in self.models
+        ]
+        return np.stack(found, axis=1)
+
+
+def out_of_fold(
+    regressor: Any,
+    X: Any,
+    targets: Vector,
+    weights: Vector | None,
+    *,
+    held: list[NDArray[np.intp]],
+    where: str,
+) -> tuple[FoldModels, Vector]:
+    """Return regressors, and their forecasts of the rows that are held out of each.
+
+    Parameters
+    ----------
+    regressor : estimator
+        A regressor of scikit-learn's kind; it is cloned.
+    X : array or DataFrame of shape (n, d)
+        The rows.
+    targets : array of shape (n, r)
+        The targets; each has its own regressors.
+    weights : array of shape (n,), optional
+        The weights of the rows.
+    held : list of arrays of int
+        The rows that are held out of each.
+    where : str
+        The caller, for messages.
+
+    Returns
+    -------
+    tuple of FoldModels and array of shape (n, r)
+        The models, and the forecasts.
+    """
+    found = np.full(targets.shape, np.nan)
+    models: list[list[Any]] = [[] for _ in targets.T]
+    for part in held:
+        rest = np.setdiff1d(np.arange(len(targets)), part)
+        z, out = _take(X, rest), _take(X, part)
+        w = {} if weights is None else {"sample_weight": weights[rest]}
+        for column, own in enumerate(models):
+            model = clone(regressor)
+            _fit(where, model, z, targets[rest, column], w)
+            found[part, column] = _forecast(where, model, out)
+            own.append(model)
+    return FoldModels(models, where), found
+
+
+def _fit(where: str, model: Any, X: Any, y: Vector, weights: dict[str, Vector]) -> None:
+    try:
+        model.fit(X, y, **weights)
+    except Exception as error:  # whatever it may be, users know it by its name
+        named = "sample_weight" in str(error) and isinstance(error, TypeError | ValueError)
+        rule = "one that takes `sample_weight`" if named else "one that can be fitted"
+        got = Words(f"{type(model).__name__}: {error}".rstrip("."))
+        msg = f"{where}: `regressor` must be {rule}. Got {got}."
+        raise ValueError(msg) from error
+
+
+def _forecast(where: str, model: Any, X: Any) -> Vector:
+    """Return forecasts as a vector of finite numbers."""
+    found = np.asarray(model.predict(X), dtype=np.float64)
+    n, name = len(X), type(model).__name__
+    rule = f"one that forecasts a number for each of {n} rows"
+    require(found.size == n, where, "regressor", rule, Words(f"{found.shape} of {name}"))
+    good = bool(np.isfinite(found).all())
+    rule = "one whose forecasts are finite"
+    require(good, where, "regressor", rule, Words(f"NaN or infinity of {name}"))
+    return found.reshape(n)
+
+
+def _take(X: Any, rows: NDArray[np.intp]) -> Any:
+    """Return rows of a table of any kind, as what it is."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return frame[rows].to_native()
+    return X[rows] if hasattr(X, "shape") else [X[i] for i in rows]

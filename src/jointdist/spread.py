@@ -1,0 +1,131 @@
+r"""The scale of outcomes given x: kernel ridge regression of the logarithms of residuals.
+
+Of :math:`\log(e^2 + c^2)`, with a small :math:`c` so that no residual counts too much, on the
+forecast itself and on x; half of it is the logarithm of the scale.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from jointdist.atoms import Vector
+from jointdist.coding import Coding
+from jointdist.executor import Executor
+from jointdist.kernels import Kernel
+from jointdist.location import KernelFit, averaged, fit_kernel
+from jointdist.rows import Rows
+from jointdist.scales import family_of
+
+__all__ = ["Spread", "fit_spread", "near_forecasts"]
+
+_SMALL = 0.1  # of the median residual: smaller ones are as large
+_TAILS = 0.005, 0.995  # beyond these levels scales are cut
+_RANK = 256
+_NARROW = 0.5  # of the median scale of forecasts
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Scales given the forecast and x.
+
+    Attributes
+    ----------
+    parts : list of KernelFit
+        Regressions of logarithms: the first on the forecast, others on x.
+    shares : array of shape (k, r)
+        Their shares in the average for each column; the sum is one.
+    ends : array of shape (2, r)
+        The least and the largest logarithm.
+    unit : array of shape (r,)
+        What scales are multiplied by, so that residuals have standard deviation one.
+    """
+
+    parts: list[KernelFit]
+    shares: Vector
+    ends: Vector
+    unit: Vector
+
+    def at(self, x: Rows, p: Rows, executor: Executor | None = None) -> Vector:
+        """Return the scales at rows, ``(q, r)``.
+
+        Parameters
+        ----------
+        x, p : Rows
+            The rows of x, and their forecasts.
+        executor : Executor, optional
+            How row blocks are worked on.
+        """
+        tables = [p] + [x] * (len(self.parts) - 1)
+        found = [
+            fit.regression.predict(table, fit.ridge, executor)
+            for fit, table in zip(self.parts, tables, strict=True)
+        ]
+        logs = np.einsum("kr,kqr->qr", self.shares, np.stack(found))
+        scales: Vector = self.unit * np.exp(np.clip(logs, *self.ends) / 2)
+        return scales
+
+
+def fit_spread(
+    x: Rows,
+    p: Rows,
+    left: Vector,
+    kernels: list[Kernel],
+    weights: Vector | None = None,
+    *,
+    random_state: int = 0,
+    executor: Executor | None = None,
+) -> tuple[Spread, Vector]:
+    """Return scales, and those of the rows themselves when each is left out.
+
+    Parameters
+    ----------
+    x, p : Rows
+        The rows of x, and their forecasts.
+    left : array of shape (n, r)
+        What the forecasts miss.
+    kernels : list of Kernel
+        Kernels of x to try, beside one of the forecast.
+    weights : array of shape (n,), optional
+        The weights of the rows.
+    random_state : int, default=0
+        The seed of pivots.
+    executor : Executor, optional
+        How row blocks are worked on.
+
+    Returns
+    -------
+    tuple of Spread and array of shape (n, r)
+        The scales.
+    """
+    small = np.maximum(
+        _SMALL * np.median(np.abs(left), axis=0), np.finfo(float).tiny ** 0.5
+    )
+    logs = np.log(left**2 + small**2)
+    options = {"max_rank": _RANK, "random_state": random_state, "executor": executor}
+    tables = [p] + [x] * len(kernels)
+    fits, missed = [], []
+    for table, kernel in zip(tables, [near_forecasts(p, weights), *kernels], strict=True):
+        fit = fit_kernel(kernel, table, logs, weights, **options)  # type: ignore[arg-type]
+        fits.append(fit)
+        missed.append(fit.regression.residuals(table, logs, weights, fit.ridge, executor))
+    shares = averaged(np.stack(missed), weights)
+    logs -= np.einsum("kr,knr->nr", shares, np.stack(missed))
+    ends = np.quantile(logs, _TAILS, axis=0)
+    scales = np.exp(np.clip(logs, *ends) / 2)
+    unit = np.sqrt(np.average((left / scales) ** 2, axis=0, weights=weights))
+    unit = np.where(unit > 0, unit, 1.0)  # residuals of a constant are zero
+    return Spread(fits, shares, ends, unit), unit * scales
+
+
+def near_forecasts(p: Rows, weights: Vector | None) -> Kernel:
+    """Return a kernel of forecasts.
+
+    Parameters
+    ----------
+    p : Rows
+        The forecasts.
+    weights : array of shape (n,), optional
+        Their weights.
+    """
+    coding, rng = Coding((None,) * p.d), np.random.default_rng(0)
+    return family_of("x", "auto", coding, p, weights=weights, rng=rng).at(_NARROW)
