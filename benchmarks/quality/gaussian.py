@@ -17,7 +17,7 @@ from jointdist.kernels import Gaussian
 
 __all__ = ["SECTION", "compute"]
 
-SETS = {"gaussian": (10_000, 5000), "gaussian, small": (300, 100)}  # rows, conditions
+SETS = {"gaussian": (10_000, 5000), "gaussian, small": (120, 50)}  # rows, conditions
 GRID = {"positivity": "grid", "grid_rows": 2000}
 BLOCK = 500  # laws whose weights are formed at a time
 

@@ -20,7 +20,7 @@ SIMULATED = "simulated"
 SPLITS = {"protein": (range(2), range(2, 5))}  # of a set that has fewer
 
 
-def simulated(seed: int, n: int = 200, tests: int = 100) -> Task:
+def simulated(seed: int, n: int = 100, tests: int = 50) -> Task:
     """Return a wave whose noise grows along it."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1, 1, (n + tests, 2))

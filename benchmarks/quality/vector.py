@@ -15,7 +15,7 @@ from experiments.store import Row, Settings
 
 __all__ = ["METHODS", "SECTION", "Waves", "compute"]
 
-SETS = {"waves": (5000, 2000), "waves, small": (200, 50)}  # rows, test rows
+SETS = {"waves": (5000, 2000), "waves, small": (80, 20)}  # rows, test rows
 NAVAL = "naval, both"
 
 
