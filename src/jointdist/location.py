@@ -205,6 +205,7 @@ def fit_kernel(
     weights: Vector | None = None,
     *,
     max_rank: int,
+    ridges: Vector = _RIDGES,
     random_state: int = 0,
     executor: Executor | None = None,
 ) -> KernelFit:
@@ -214,7 +215,11 @@ def fit_kernel(
     ----------
     kernel : Kernel
         The kernel.
-    x, targets, weights, max_rank, random_state, executor
+    x, targets, weights, max_rank
+        As in :func:`choose_kernels`.
+    ridges : array of shape (l,), optional
+        The ridges to try, in units of the mean diagonal of the kernel.
+    random_state, executor
         As in :func:`choose_kernels`.
     """
     workers = executor_for(x, executor)
@@ -226,7 +231,7 @@ def fit_kernel(
     z, T, w = x, targets, weights
     if len(rows) < x.n:
         z, T, w = x.subset(rows), targets[rows], _of(weights, rows)
-    ridges = _RIDGES * regression.unit
+    ridges = ridges * regression.unit
     errors = regression.errors(z, T, w, ridges, workers)
     variance = np.average((targets - regression.mean) ** 2, axis=0, weights=weights)
     least = errors.min(axis=0) / np.where(variance > 0, variance, 1.0)

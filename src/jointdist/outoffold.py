@@ -11,7 +11,7 @@ from sklearn.base import clone
 from jointdist.atoms import Vector
 from jointdist.errors import Words, require
 
-__all__ = ["FoldModels", "out_of_fold"]
+__all__ = ["FoldModels", "out_of_fold", "take_rows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ def out_of_fold(
     models: list[list[Any]] = [[] for _ in targets.T]
     for part in held:
         rest = np.setdiff1d(np.arange(len(targets)), part)
-        z, out = _take(X, rest), _take(X, part)
+        z, out = take_rows(X, rest), take_rows(X, part)
         w = {} if weights is None else {"sample_weight": weights[rest]}
         for column, own in enumerate(models):
             model = clone(regressor)
@@ -112,8 +112,16 @@ def _forecast(where: str, model: Any, X: Any) -> Vector:
     return found.reshape(n)
 
 
-def _take(X: Any, rows: NDArray[np.intp]) -> Any:
-    """Return rows of a table of any kind, as what it is."""
+def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
+    """Return rows of a table of any kind, as what it is.
+
+    Parameters
+    ----------
+    X : array, DataFrame or sequence
+        The table.
+    rows : array of int
+        The numbers of the rows.
+    """
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
         return frame[rows].to_native()

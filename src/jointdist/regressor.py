@@ -25,14 +25,14 @@ from jointdist.laws import units_of
 from jointdist.location import KernelRegression, averaged, kernel_regression
 from jointdist.model import JointDistribution
 from jointdist.moved import Moved
-from jointdist.outoffold import FoldModels, out_of_fold
+from jointdist.outoffold import FoldModels, out_of_fold, take_rows
 from jointdist.parameters import NestedParameters
 from jointdist.rows import Rows
 from jointdist.sample import Sample
 from jointdist.scales import Family, family_of
 from jointdist.search import Seed, generator
 from jointdist.selection import require_selection
-from jointdist.spread import Spread, fit_spread
+from jointdist.spread import Spread, fit_spread, near_forecasts
 from jointdist.target import y_for_Y
 
 __all__ = ["DistributionRegressor"]
@@ -125,8 +125,8 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
     >>> model = jd.DistributionRegressor("kernel", random_state=0).fit(X, y)
     >>> law = model.given(x=[[0.0], [1.5]])
     >>> law.mean().round(1), law.interval(0.9).round(1)
-    (array([0. , 0.1]), array([[-0.2,  0.2],
-           [-0.4,  0.7]]))
+    (array([-0. ,  0.1]), array([[-0.2,  0.2],
+           [-0.5,  0.6]]))
     """
 
     n_features_in_: int
@@ -179,8 +179,11 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         y = learn_coding(Y, where=where, name="Y", vector=True)
         sample = Sample.paired(x.rows, y.rows, sample_weight).owned()
         validate_data(self, X, reset=True, skip_check_array=True)
-        self._codings, table = (x.coding, y.coding), self._table(X, x.coding, sample.x)
+        self._codings = x.coding, y.coding
         self._seed = int(generator(where, self.random_state).integers(2**32))
+        table, w = self._table(X, x.coding, sample.x), sample.weights
+        if w is not None and not w.all():
+            table, sample = take_rows(table, np.flatnonzero(w)), sample.counted
         T = to_numpy(sample.y.read(0, sample.n))
         self.direct_ = not y.coding.numeric or _few(T)
         self._outcomes, self._weights = T, sample.weights
@@ -262,7 +265,7 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         missed: Vector = np.einsum("kr,knr->nr", self.weights_, left)
         p = Rows(T - missed, self._name, "Y")
         s = self._scales(family, sample, p, missed)
-        self.law_ = self._law().fit(to_numpy(p.source), missed / s, w)
+        self.law_ = self._law(near_forecasts(p, w)).fit(p.source, missed / s, w)
         return self
 
     def _locations(
@@ -359,12 +362,15 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         as_given = isinstance(frame, nw.DataFrame) or not coding.numeric
         return X if as_given else to_numpy(x.read(0, x.n))
 
-    def _law(self) -> JointDistribution:
+    def _law(self, kernel_x: Kernel | str = "auto") -> JointDistribution:
         if self.law is not None:
             law: JointDistribution = clone(self.law)
             return law
         return JointDistribution(
-            random_state=self._seed, executor=self.executor, verbose=self.verbose
+            kernel_x,
+            random_state=self._seed,
+            executor=self.executor,
+            verbose=self.verbose,
         )
 
     def _check(self) -> None:

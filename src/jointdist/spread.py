@@ -21,6 +21,8 @@ __all__ = ["Spread", "fit_spread", "near_forecasts"]
 _SMALL = 0.1  # of the median residual: smaller ones are as large
 _TAILS = 0.005, 0.995  # beyond these levels scales are cut
 _RANK = 256
+# Forecasts of rows left out know what they miss: the smaller a ridge, the more they tell.
+_RIDGES = 10.0 ** np.arange(-4, 2.1, 0.5)
 _NARROW = 0.5  # of the median scale of forecasts
 
 
@@ -101,7 +103,8 @@ def fit_spread(
         _SMALL * np.median(np.abs(left), axis=0), np.finfo(float).tiny ** 0.5
     )
     logs = np.log(left**2 + small**2)
-    options = {"max_rank": _RANK, "random_state": random_state, "executor": executor}
+    options = {"max_rank": _RANK, "ridges": _RIDGES, "random_state": random_state}
+    options |= {"executor": executor}
     tables = [p] + [x] * len(kernels)
     fits, missed = [], []
     for table, kernel in zip(tables, [near_forecasts(p, weights), *kernels], strict=True):

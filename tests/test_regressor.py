@@ -1,0 +1,332 @@
+"""Location plus scale times a residual law: known truths, the contract, what goes wrong."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import norm
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import LinearRegression
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import jointdist as jd
+from jointdist import scores
+from jointdist.coding import Coding
+from jointdist.kernels import Gaussian, Matern
+from jointdist.location import averaged, choose_kernels, kernel_regression
+from jointdist.rows import Rows
+from jointdist.scales import family_of
+from jointdist.spread import Spread
+
+DR = jd.DistributionRegressor
+LAW = jd.JointDistribution(Gaussian(1.0), Gaussian(1.0), regularization=1e-3)
+QUICK = {"kernel_x": Gaussian(2.0), "law": LAW, "random_state": 0}
+FAILS = {
+    "check_sample_weight_equivalence_on_dense_data": "rows are left out one by one",
+    "check_sample_weight_equivalence_on_sparse_data": "rows are left out one by one",
+}
+
+
+@parametrize_with_checks(
+    [DR("kernel", **QUICK), DR(LinearRegression(), scale=False, law=LAW, random_state=0)],
+    expected_failed_checks=lambda _: FAILS,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
+def test_the_contract_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def rows(n, seed=0):
+    """Return rows of a wave whose noise grows."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2, 2, size=(n, 2))
+    return X, np.sin(2 * X[:, 0]) + spread(X) * rng.normal(size=n)
+
+
+def spread(X):
+    return 0.1 * np.exp(0.6 * X[:, 1])
+
+
+@pytest.fixture(scope="module")
+def model():
+    return DR("kernel", random_state=0).fit(*rows(800))
+
+
+class TestKnownTruth:
+    """A wave with normal noise, of a scale that does not depend on the location."""
+
+    def test_location_and_scale(self, model):
+        X, _ = rows(200, seed=1)
+        law = model.given(x=X)
+        assert np.sqrt(np.mean((law.mean() - np.sin(2 * X[:, 0])) ** 2)) < 0.05
+        ratio = law.std() / spread(X)
+        assert abs(np.log(ratio)).mean() < 0.15
+        assert_array_equal(model.predict(X), law.mean())
+
+    def test_quantiles(self, model):
+        X, _ = rows(200, seed=1)
+        levels = np.array([0.05, 0.5, 0.95])
+        truth = np.sin(2 * X[:, :1]) + spread(X)[:, None] * norm.ppf(levels)
+        missed = (model.given(x=X).quantile(levels) - truth) / spread(X)[:, None]
+        assert (np.sqrt((missed**2).mean(axis=0)) < 0.4).all()
+
+    def test_coverage_and_skill(self, model):
+        X, y = rows(3000, seed=2)
+        low, high = model.given(x=X).interval(0.9).T
+        assert 0.86 < np.mean((low <= y) & (y <= high)) < 0.94
+        best = np.mean(spread(X)) / np.sqrt(np.pi)
+        marginal = np.abs(y[:, None] - y).mean() / 2
+        assert 0 < (1 - best / marginal) - model.score(X, y) < 0.03
+
+    def test_a_constant_scale_is_worse(self, model):
+        X, y = rows(3000, seed=2)
+        flat = DR("kernel", kernel_x=model.kernel_x_, scale=False, law=LAW)
+        flat.fit(*rows(800))
+        assert flat.scale_.shape == (1,)
+        assert isinstance(model.scale_, Spread)
+        assert flat.score(X, y) < model.score(X, y) - 0.01
+
+    def test_laws_are_valid(self, model):
+        law = model.given(x=rows(50, seed=3)[0])
+        assert law.negative_share().max() == 0
+        y = np.linspace(-6, 6, 2001)
+        assert_allclose(law.pdf(y, grid=True).sum(axis=1) * 0.006, 1.0, atol=0.01)
+        assert (np.diff(law.cdf(y, grid=True), axis=1) >= -1e-12).all()
+
+    def test_pickles(self, model):
+        X, _ = rows(20, seed=4)
+        again = pickle.loads(pickle.dumps(model))  # noqa: S301
+        assert_array_equal(again.predict(X), model.predict(X))
+
+
+class TestRegressors:
+    """Any of them, and averages."""
+
+    def test_any_regressor(self):
+        X, y = rows(600)
+        X_new, y_new = rows(500, seed=1)
+        forest = RandomForestRegressor(30, min_samples_leaf=3, random_state=0)
+        model = DR(forest, law=LAW, cv=3, random_state=0).fit(X, y)
+        assert len(model.regressors_[0].models[0]) == 3
+        assert model.kernel_x_ is None
+        assert model.score(X_new, y_new) > 0.6
+        assert not hasattr(forest, "estimators_")
+
+    def test_the_average_prefers_the_better(self):
+        X, y = rows(300)
+        both = [LinearRegression(), "kernel"]
+        model = DR(both, **QUICK).fit(X, y)
+        assert_allclose(model.weights_.sum(axis=0), 1.0)
+        assert model.weights_[1] > 0.9
+        assert model.kernel_x_ == Gaussian(2.0)
+
+    def test_auto_is_no_worse_than_kernels_where_steps_are(self):
+        rng = np.random.default_rng(0)
+        X = rng.uniform(size=(400, 2))
+        y = np.floor(4 * X[:, 0]) + np.floor(3 * X[:, 1]) + 0.1 * rng.normal(size=400)
+        model = DR(law=LAW, kernel_x=Gaussian(0.3), random_state=0).fit(X, y)
+        assert model.weights_[1] > 0.5
+
+    def test_residuals_are_of_rows_left_out(self):
+        """A regressor that remembers its rows is not believed."""
+        X, y = rows(300)
+        model = DR(KNeighborsRegressor(1), law=LAW, random_state=0).fit(X, y)
+        X_new, y_new = rows(1000, seed=1)
+        low, high = model.given(x=X_new).interval(0.9).T
+        assert np.mean((low <= y_new) & (y_new <= high)) > 0.85
+
+
+class TestOutcomes:
+    """Several columns, few values, words."""
+
+    def test_correlation_is_kept(self):
+        rng = np.random.default_rng(0)
+        X, e = rng.uniform(-2, 2, size=(800, 1)), rng.normal(size=(800, 2))
+        noise = np.c_[e[:, 0], 0.8 * e[:, 0] + 0.6 * e[:, 1]]
+        Y = np.c_[np.sin(X[:, 0]), X[:, 0] ** 2] + noise * [0.2, 0.5]
+        model = DR("kernel", law=LAW, kernel_x=Gaussian(1.0), random_state=0).fit(X, Y)
+        cov = model.given(x=[[0.0], [1.0]]).cov()
+        found = cov[:, 0, 1] / np.sqrt(cov[:, 0, 0] * cov[:, 1, 1])
+        assert_allclose(found, 0.8, atol=0.1)
+        assert_allclose(np.sqrt(cov[:, [0, 1], [0, 1]]), [[0.2, 0.5]] * 2, rtol=0.1)
+        assert model.predict(X).shape == Y.shape
+        assert model.score(X, Y) > 0.5
+
+    def test_few_values_have_a_law_of_their_own(self):
+        X, y = rows(400)
+        model = DR(random_state=0).fit(X, np.round(y))
+        assert model.direct_
+        law = model.given(x=X[:5])
+        assert law.is_discrete
+        assert set(law.mode()) <= set(np.round(y))
+        assert model.score(X, np.round(y)) > 0.4
+
+    def test_words(self):
+        X, y = rows(300)
+        words = np.where(y > 0, "up", "down")
+        model = DR(law=LAW, random_state=0).fit(X, words)
+        assert np.mean(model.predict(X) == words) > 0.9
+
+    def test_a_constant(self):
+        X, _ = rows(60)
+        Y = np.c_[X[:, 0], np.ones(60)]
+        model = DR("kernel", **QUICK).fit(X, Y)
+        assert_allclose(model.predict(X)[:, 1], 1.0)
+
+
+def test_no_noise():
+    """Where there is none to speak of, laws are as narrow as forecasts are good."""
+    X, _ = rows(400)
+    y = np.sin(2 * X[:, 0]) * np.cos(X[:, 1])
+    model = DR("kernel", random_state=0).fit(X, y)
+    X_new, _ = rows(200, seed=1)
+    truth = np.sin(2 * X_new[:, 0]) * np.cos(X_new[:, 1])
+    assert scores.crps(model.given(x=X_new), truth).mean() < 1e-4
+
+
+def test_data_frames_and_words_in_x():
+    X, y = rows(300)
+    frame = pd.DataFrame({"a": X[:, 0], "b": np.where(X[:, 1] > 0, "hi", "lo")})
+    y = y + (X[:, 1] > 0)
+    model = DR(law=LAW, random_state=0).fit(frame, y)
+    assert list(model.feature_names_in_) == ["a", "b"]
+    new = pd.DataFrame({"a": [0.5, 0.5], "b": ["hi", "lo"]})
+    high, low = model.predict(new)
+    assert_allclose(high - low, 1.0, atol=0.2)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(new[["b", "a"]])
+
+
+class TestWeights:
+    """A row of no weight is no row."""
+
+    @pytest.mark.parametrize("regressor", ["kernel", LinearRegression()])
+    def test_no_weight(self, regressor):
+        X, y = rows(120)
+        w = np.ones(120)
+        w[::3] = 0.0
+        y_bad = np.where(w > 0, y, 1e3)
+        weighted = DR(regressor, **QUICK).fit(X, y_bad, sample_weight=w)
+        fewer = DR(regressor, **QUICK).fit(X[w > 0], y[w > 0], sample_weight=w[w > 0])
+        assert_allclose(weighted.predict(X), fewer.predict(X))
+
+    def test_heavy_rows_count_more(self):
+        X = np.linspace(0, 1, 200)[:, None]
+        y = np.where(np.arange(200) % 2 == 0, 0.0, 1.0) + 0.1 * X[:, 0]
+        w = np.where(y < 0.5, 9.0, 1.0)
+        model = DR("kernel", **QUICK).fit(X, y, sample_weight=w)
+        assert_allclose(model.predict(X).mean(), 0.15, atol=0.05)
+
+    def test_who_takes_none(self):
+        X, y = rows(60)
+        model = DR(KNeighborsRegressor(), law=LAW)
+        with pytest.raises(ValueError, match="`regressor` must be one that takes `sample_"):
+            model.fit(X, y, sample_weight=np.ones(60))
+
+
+class Odd(RegressorMixin, BaseEstimator):
+    """A regressor that forecasts what it is told to."""
+
+    def __init__(self, what):
+        self.what = what
+
+    def fit(self, X, y):
+        del X, y
+        if self.what == "error":
+            msg = "no"
+            raise RuntimeError(msg)
+        return self
+
+    def predict(self, X):
+        return np.full((len(X), 2) if self.what == "wide" else len(X), np.nan)
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        ("error", "`regressor` must be one that can be fitted. Got Odd: no"),
+        ("wide", "`regressor` must be one that forecasts a number for each of"),
+        ("nan", "`regressor` must be one whose forecasts are finite"),
+    ],
+)
+def test_regressors_that_fail(what, message):
+    with pytest.raises(ValueError, match=message):
+        DR(Odd(what), law=LAW).fit(*rows(60))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ({"regressor": "forest"}, "regressor"),
+        ({"regressor": []}, "regressor"),
+        ({"regressor": ["auto"]}, "regressor"),
+        ({"regressor": LinearRegression}, "regressor"),
+        ({"scale": 1}, "scale"),
+        ({"law": LinearRegression()}, "law"),
+        ({"cv": 1}, "cv"),
+        ({"kernel_x": "gaussian"}, "kernel_x"),
+    ],
+)
+def test_arguments(arguments, name):
+    with pytest.raises(ValueError, match=f"DistributionRegressor: `{name}` must be"):
+        DR(**arguments).fit(*rows(60))
+
+
+def test_clones_and_nested_parameters():
+    model = DR(RandomForestRegressor(), law=LAW)
+    again = clone(model).set_params(regressor__n_estimators=7, law__regularization=0.5)
+    assert (again.regressor.n_estimators, again.law.regularization) == (7, 0.5)
+    assert (model.regressor.n_estimators, LAW.regularization) == (100, 1e-3)
+
+
+class TestLocation:
+    """The kernels that are chosen, and their average."""
+
+    def family(self, x):
+        coding = Coding((None,) * x.d)
+        rng = np.random.default_rng(0)
+        return family_of("x", "auto", coding, x, weights=None, rng=rng)
+
+    def test_a_rough_function_gets_a_rough_kernel(self):
+        rng = np.random.default_rng(0)
+        X = rng.uniform(size=(500, 2))
+        path = np.cumsum(rng.normal(size=1001)) / np.sqrt(1000)
+        rough = path[(1000 * X[:, 0]).astype(int)]
+        smooth = np.sin(3 * X[:, 0]) + 0.1 * rng.normal(size=500)
+        x = Rows(X, "test", "X")
+        best = choose_kernels(self.family(x), x, rough[:, None], max_rank=300)
+        assert isinstance(best[0].kernel, Matern)
+        assert best[0].kernel.nu == 0.5
+        assert best[0].kernel.scale[1] > 3 * best[0].kernel.scale[0]
+        assert [fit.error for fit in best] == sorted(fit.error for fit in best)
+        best = choose_kernels(self.family(x), x, smooth[:, None], max_rank=300)
+        assert isinstance(best[0].kernel, Gaussian)
+
+    def test_the_average_is_the_best_on_the_simplex(self):
+        left = np.random.default_rng(0).normal(size=(3, 50, 1)) * [
+            [[1.0]],
+            [[2.0]],
+            [[9.0]],
+        ]
+        w = np.random.default_rng(1).uniform(size=50)
+        shares = averaged(left, w)[:, 0]
+        assert_allclose(shares.sum(), 1.0)
+        own = np.sum(w * (shares @ left[:, :, 0]) ** 2)
+        for other in np.random.default_rng(2).dirichlet(np.ones(3), size=2000):
+            assert own <= np.sum(w * (other @ left[:, :, 0]) ** 2) + 1e-9
+        assert_allclose(averaged(1e-200 * left, w)[:, 0], shares)
+        assert_allclose(averaged(0 * left, w).sum(axis=0), 1.0)
+
+    def test_many_rows_are_judged_by_some(self):
+        X, y = rows(4500)
+        x = Rows(X, "test", "X")
+        fit, left = kernel_regression(self.family(x), x, y[:, None], max_rank=100)
+        assert left.shape == (4500, 1)
+        found = fit.predict(x)
+        assert np.sqrt(np.mean((found[:, 0] - np.sin(2 * X[:, 0])) ** 2)) < 0.03
+        assert np.mean(left**2) > np.mean((y[:, None] - found) ** 2)
