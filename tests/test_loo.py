@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import jointdist as jd
 from jointdist.fitting import objective
 from jointdist.kernels import Gaussian, Matern
-from jointdist.loo import loo_coefficients, loo_ridges
+from jointdist.loo import loo_ridges
 from jointdist.programs import (
     Objective,
     closed_form,
@@ -78,12 +78,11 @@ class TestAgainstRegressions:
 
     @pytest.mark.parametrize("ridge", [1e-6, 1e-3, 1.0])
     def test_rows_left_out(self, data, weights, ridge):
-        model = fitted(data, weights)
+        model = fitted(data, weights, regularization=np.full(12, ridge))
         F, P = functions(model, data)
         w = np.ones(N) if weights is None else weights
-        c = model.basis_y_.eigenvalues / w.sum()
-        problem, rows = model._joint.problem, np.arange(5, N)
-        found = loo_coefficients(problem, ridge, rows)
+        c, rows = model.basis_y_.eigenvalues / w.sum(), np.arange(5, N)
+        found = model._joint._left_out(rows, towards_y=True)
         for i in range(6):
             truth = left_out(F, P[:, i], w, w.sum() * ridge / c[i])[rows] / c[i]
             assert_allclose(found[:, i], truth, atol=1e-10 * np.abs(truth).max())
@@ -235,3 +234,45 @@ def test_one_ridge_is_as_many_equal_ones(data):
     assert_array_equal(closed_form(one).value, closed_form(many).value)
     none = Objective(np.ones((2, 1)), np.array([1.0, 0.0]), np.ones(1), np.zeros(2))
     assert_array_equal(closed_form(none).value, [[1.0], [0.0]])
+
+
+class TestSmoothness:
+    """Kernels of X with a scale for each column, as smooth as what they explain."""
+
+    @staticmethod
+    def kernels(X, y, **params):
+        """Return the kinds of kernels that were tried with a scale for each column."""
+        cheap = jd.Selection(cv=2)
+        model = jd.JointDistribution(selection=cheap, random_state=0, **params).fit(X, y)
+        tried = model.selection_.candidates
+        return {
+            getattr(c.kernel_x, "nu", np.inf) for c in tried if c.scales == "each"
+        }, model
+
+    def test_steps_want_a_rough_kernel(self):
+        X = np.random.default_rng(0).uniform(-2, 2, size=(400, 2))
+        y = np.floor(2 * X[:, 0]) + 0.01 * X[:, 1]
+        nus, model = self.kernels(X, y)
+        assert nus == {0.5}
+        assert model.kernel_x_.nu == 0.5
+        signed = model.refit(positivity="none")
+        assert signed.kernel_x_ == model.kernel_x_
+
+    def test_waves_want_a_smooth_one(self):
+        rng = np.random.default_rng(0)
+        X = rng.uniform(-2, 2, size=(200, 2))
+        y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=200)
+        assert self.kernels(X, y)[0] == {np.inf}
+
+    def test_constraints_want_a_smooth_one(self):
+        X = np.random.default_rng(0).uniform(-2, 2, size=(80, 2))
+        y = np.floor(2 * X[:, 0])
+        assert self.kernels(X, y, positivity="tightened")[0] == {np.inf}
+
+    def test_variances_matter_as_means_do(self):
+        rng = np.random.default_rng(0)
+        X = rng.uniform(-2, 2, size=(400, 3))
+        y = np.exp(2 * np.sin(2 * X[:, 1])) * rng.normal(size=400)
+        _, model = self.kernels(X, y)
+        scales = np.array(model.kernel_x_.scale)
+        assert scales[1] < scales[[0, 2]].min() / 2

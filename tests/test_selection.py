@@ -588,7 +588,7 @@ class TestEstimators:
         assert_allclose(model.regularization_, ridge)
 
     def test_a_common_scale_is_taken_if_it_is_nearly_as_good(self):
-        X, y = data(300, d=2)
+        X, y = data(300, d=2, noise=0.6)
         model = JD(random_state=0).fit(X, y + np.sin(2 * X[:, 1]))
         best_of = {
             scales: min(c.score for c in model.selection_.candidates if c.scales == scales)

@@ -1,7 +1,8 @@
 """The kernels and the ridge of a model, chosen on rows held out."""
 
+import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -13,8 +14,10 @@ from jointdist.criteria import Trial
 from jointdist.executor import Executor, executor_for, one_blas_thread
 from jointdist.features import kernel_matrix
 from jointdist.kernels import Kernel
+from jointdist.loo import tried_ridges
 from jointdist.lowrank import LowRank, factored
 from jointdist.relevance import relevant_scales
+from jointdist.ridge import ridge_regression
 from jointdist.rows import Rows
 from jointdist.sample import Sample
 from jointdist.scales import Family
@@ -26,10 +29,12 @@ from jointdist.tuning import Climb, Contest
 __all__ = ["Factoring", "KernelContest", "families"]
 
 _RANK = {"x": 512, "y": 256}  # of the factors of candidates, at most
-_MOST = 1024  # of the factors of X around the best one, if that was cut
+_MOST = 1024  # of the factors of X around the best one, if that was cut, or rough
 _EXPLAINED = 4  # features of Y by which columns of X are judged
+_ROUGH = 1.5, 0.5  # the smoothness of Matérn kernels
 _ROWS = 500  # on which they are
 _FEWEST = 8  # rows below which columns are not told apart
+_ROUNDING = 1e-6  # a component beside the first one
 _MANY = 2048  # rows of which those that scales are learned from may judge them too
 
 Try: TypeAlias = Callable[[Side, Side, int], Trial]
@@ -118,6 +123,8 @@ class KernelContest:
         The ridge, if it is given.
     centred : bool
         Whether bases are.
+    rough : bool, default=False
+        Whether kernels of X may be rougher than a Gaussian.
     """
 
     def __init__(
@@ -129,9 +136,11 @@ class KernelContest:
         regularization: float | str,
         *,
         centred: bool,
+        rough: bool = False,
     ) -> None:
         self.contest, self.factoring, self.make = contest, factoring, make
         self.unit, self.regularization, self.centred = unit, regularization, centred
+        self.rough = rough
         self._most = dict(_RANK)
         self._sides: dict[tuple[str, Kernel, int], Side] = {}
 
@@ -147,22 +156,40 @@ class KernelContest:
             self._run(x, y)
 
     def _run(self, x: Family, y: Family) -> None:
-        def features() -> Vector:
-            low = self._side("y", y, 0).low
-            U: Vector = to_numpy(low.map.features(low.rows.read(0, low.rows.n)))
-            return U
-
         held, start = self.contest.parts[: self.contest.folds], (0, 0)
+        missed = self._missed if self.rough else None
         reached = []
-        for family, own in families(x, self.contest, held, features):
+        for family, own in families(
+            x, self.contest, held, lambda: self._features(y), missed
+        ):
+            most = self._most["x"] = _RANK["x"] if family.nu == math.inf else _MOST
             end = self._climb(family, own, y, start)
-            reached.append((self._best.score, family, own, end))
+            reached.append((self._best.score, most, family, own, end))
             start = 0, end[1]
-        _, family, own, end = min(reached, key=lambda entry: entry[0])
-        cut = self._best.rank_x >= self._most["x"] and self.factoring.max_rank is None
-        if cut and self.contest.sample.n > self._most["x"] and family.free:
+        _, most, family, own, end = min(reached, key=lambda entry: entry[0])
+        cut = self._best.rank_x >= most and self.factoring.max_rank is None
+        if cut and most < min(_MOST, self.contest.sample.n) and family.free:
             self._most["x"] = _MOST
             self._climb(family, own, y, end)
+
+    def _features(self, y: Family) -> Vector:
+        """Return the features of Y at all rows."""
+        low = self._side("y", y, 0).low
+        U: Vector = to_numpy(low.map.features(low.rows.read(0, low.rows.n)))
+        return U
+
+    def _missed(self, family: Family, U: Vector) -> float:
+        """Return what regressions of the features of Y miss of rows that are left out.
+
+        Of the rank of the final fit: rough kernels need more of it than smooth ones.
+        """
+        sample = self.contest.sample
+        x, w = sample.x, sample.weights
+        T = _leading(U)
+        low = self.factoring.factored("kernel_x", family.at(1.0), x, w, _MOST)
+        fit = ridge_regression(low, T, w, executor=self.contest.executor)
+        errors = fit.errors(x, T, w, tried_ridges(fit), self.contest.executor)
+        return float(errors.min(axis=0).sum())
 
     @property
     def _best(self) -> Candidate:
@@ -216,13 +243,14 @@ def families(
     contest: Contest,
     held: list[NDArray[np.intp]],
     features: Callable[[], Vector],
+    missed: Callable[[Family, Vector], float] | None = None,
 ) -> Iterator[tuple[Family, list[Family]]]:
     """Yield the kernels of X to try, each time with those of each fit.
 
-    First a family as it is. Then, if it is asked for and can be told, one with a scale for
-    each column. Scales that were learned from rows can't be judged by them, so that those
-    of a fit are learned from its own; where rows are many, those that scales are learned
-    from don't matter.
+    First a family as it is. Then, if it is asked for and can be told, the best one with a
+    scale for each column. Scales that were learned from rows can't be judged by them, so
+    that those of a fit are learned from its own; where rows are many, those that scales
+    are learned from don't matter.
 
     Parameters
     ----------
@@ -234,6 +262,9 @@ def families(
         The rows that are held out of each fit.
     features : callable
         Gives features of Y at all rows, which columns of X should say something about.
+    missed : callable, optional
+        What kernels miss of these features, by which the smoothness of those with a scale
+        for each column is chosen; by default they are Gaussians.
     """
     sample = contest.sample
     yield x, [x] * len(held)
@@ -241,13 +272,17 @@ def families(
     if not several or sample.n < _FEWEST:
         return
     U = features()
-    every = _relevant(x, sample, U)
-    if every is None:
+    kinds = [x] if missed is None else [replace(x, nu=nu) for nu in (x.nu, *_ROUGH)]
+    learned = contest.executor.each(lambda kind: _relevant(kind, sample, U), kinds)
+    found = [family for family in learned if family is not None]
+    if not found:
         return
+    every = found[0] if missed is None else min(found, key=lambda own: missed(own, U))
 
     def without(part: NDArray[np.intp]) -> Family:
         rows = np.setdiff1d(np.arange(sample.n), part)
-        return _relevant(x, sample.take(rows), U[rows]) or x
+        kind = replace(x, nu=every.nu)
+        return _relevant(kind, sample.take(rows), U[rows]) or kind
 
     many = sample.n >= _MANY
     yield every, [every] * len(held) if many else list(contest.executor.each(without, held))
@@ -263,14 +298,24 @@ def _relevant(x: Family, sample: Sample, U: Vector) -> Family | None:
     _, rows = np.unique(np.hstack([X, U.round(12)]), axis=0, return_index=True)
     if len(rows) > _ROWS:
         rows = np.random.default_rng(0).choice(rows, _ROWS, replace=False)
-    left, s, _ = np.linalg.svd(U[rows] - U[rows].mean(axis=0), full_matrices=False)
-    few = min(_EXPLAINED, int(np.sum(s > 1e-6 * s.max(initial=0.0))))
-    if few == 0:
+    T = _leading(U[rows])
+    if not T.any():
         return None
-    U = left[:, :few] * np.sqrt(len(rows))
     scales, words = np.asarray(x.scales), x.of_words
     z = sample.x.take(rows)
     similarity = None if words is None else to_numpy(kernel_matrix(words, z, z))
     Z = X[rows][:, x.numbers] / scales
-    factors = relevant_scales(Z, U, similarity=similarity)
-    return Family(x.coding, tuple((scales * factors).tolist()), None, "each")
+    factors = relevant_scales(Z, T, similarity=similarity, nu=x.nu)
+    return replace(x, scales=tuple((scales * factors).tolist()), name="each")
+
+
+def _leading(U: Vector) -> Vector:
+    """Return the leading components of features, each with the variance that it has.
+
+    The first tell where laws are, and count for more than others, which tell how they
+    are shaped. Their unit is that of the first.
+    """
+    left, s, _ = np.linalg.svd(U - U.mean(axis=0), full_matrices=False)
+    few = min(_EXPLAINED, int(np.sum(s > _ROUNDING * s.max(initial=0.0))))
+    found: Vector = left[:, :few] * (s[:few] / s[:1] * np.sqrt(len(U)))
+    return found

@@ -513,6 +513,7 @@ class KernelEstimator(LawEstimator):
                 self._unit,
                 self.regularization,
                 centred=self._centred,
+                rough=self._rough,
             ).run(*families)
             self.selection_ = contest.result()
         chosen = self.selection_.chosen
@@ -524,6 +525,11 @@ class KernelEstimator(LawEstimator):
     @property
     def _centred(self) -> bool:
         """Whether the bases are."""
+        return False
+
+    @property
+    def _rough(self) -> bool:
+        """Whether kernels of X may be chosen that are rougher than a Gaussian."""
         return False
 
     @abstractmethod

@@ -17,13 +17,12 @@ in the bases of all rows, with the same :math:`n \rho`.
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from jointdist.atoms import Vector, host_features
 from jointdist.fitting import Problem, objective
 from jointdist.ridge import RidgeRegression
 
-__all__ = ["loo_coefficients", "loo_ridges"]
+__all__ = ["loo_ridges", "tried_ridges"]
 
 _ROWS = 4096  # that are left out, at most
 _LEAST = 1e-7  # ridge over the number of rows, in units of the kernel's mean diagonal
@@ -49,11 +48,12 @@ def loo_ridges(problem: Problem, seed: int, rows: int = _ROWS) -> Vector:
     array of shape (m_Y,)
         The ridges; infinite where no regression is better than the mean.
     """
-    fit, c_y = _regression(problem)
+    goal, n = objective(problem, 0.0), problem.moments.weight
+    c_y, unit = goal.c_y, problem.moments.trace_x / n
+    fit = RidgeRegression(problem.x, n, np.zeros(len(c_y)), n * goal.b.T, unit)
     some = problem.sample.take(problem.sample.choose(rows, seed))
     targets = host_features(problem.y, some.y.read(0, some.n))
-    steps = np.ceil(np.log(_LEAST / (_MOST * fit.weight)) / np.log(_STEP))
-    ridges = np.append(np.inf, fit.unit * _MOST * _STEP ** np.arange(steps + 1))
+    ridges = tried_ridges(fit)
     few = max(_CELLS // (len(ridges) * max(len(c_y), 1)), 1)
     executor = problem.executor
     executor = replace(executor, block_rows=min(few, executor.block_rows))
@@ -64,37 +64,14 @@ def loo_ridges(problem: Problem, seed: int, rows: int = _ROWS) -> Vector:
     return found
 
 
-def loo_coefficients(
-    problem: Problem, regularization: float | Vector, rows: NDArray[np.intp]
-) -> Vector:
-    r"""Return the coefficients :math:`t(x)` of laws at rows that are left out, each by itself.
+def tried_ridges(fit: RidgeRegression) -> Vector:
+    """Return the ridges that are tried, the largest first: infinity, then half decades.
 
     Parameters
     ----------
-    problem : Problem
-        Centred bases, moments and rows.
-    regularization : float or array of shape (m_Y,)
-        The ridge :math:`\lambda`, or one for each function of Y.
-    rows : array of int
-        The rows of the sample.
-
-    Returns
-    -------
-    array of shape (q, m_Y)
-        The coefficients; zero for functions of Y that vanish on the sample.
+    fit : RidgeRegression
+        The regression; rows without noise call for less the more they are.
     """
-    fit, c_y = _regression(problem)
-    some, told = problem.sample.take(rows), c_y > _VANISHING * c_y.max(initial=0.0)
-    targets = host_features(problem.y, some.y.read(0, some.n))
-    inverse = np.divide(1.0, c_y, out=np.zeros_like(c_y), where=told)
-    ridge = np.where(told, regularization, np.inf) * np.where(told, inverse, 1.0)
-    left = fit.residuals(some.x, targets, some.weights, ridge, problem.executor)
-    found: Vector = (targets - left) * inverse
-    return found
-
-
-def _regression(problem: Problem) -> tuple[RidgeRegression, Vector]:
-    """Return the regression of the functions of Y on those of X, and their mean squares."""
-    goal, n = objective(problem, 0.0), problem.moments.weight
-    mean, unit = np.zeros(len(goal.c_y)), problem.moments.trace_x / n
-    return RidgeRegression(problem.x, n, mean, n * goal.b.T, unit), goal.c_y
+    steps = np.ceil(np.log(_LEAST / (_MOST * fit.weight)) / np.log(_STEP))
+    tried: Vector = np.append(np.inf, fit.unit * _MOST * _STEP ** np.arange(steps + 1))
+    return tried

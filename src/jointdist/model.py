@@ -44,8 +44,9 @@ class JointDistribution(KernelEstimator, JointEstimator):
     Parameters
     ----------
     kernel_x, kernel_y : Kernel or "auto", default="auto"
-        The kernels of the two sides. By default a Gaussian for numbers, times a Delta for
-        each column of words, with scales chosen by ``selection``.
+        The kernels of the two sides. By default a Gaussian, for X perhaps a Matérn kernel,
+        for numbers, times a Delta for each column of words, with scales chosen by
+        ``selection``.
     regularization : float, array, "auto" or "loo", default="auto"
         The ridge :math:`\lambda`, zero or positive; by default chosen by ``selection``.
         ``"loo"``: one for each function of Y, by its closed-form leave-one-out error, for
@@ -219,6 +220,10 @@ class JointDistribution(KernelEstimator, JointEstimator):
 
     def _unit(self, x: float, y: float) -> float:
         return x * y
+
+    @property
+    def _rough(self) -> bool:
+        return self.positivity in ("projected", "isotonic", "none")
 
     @property
     def _centred(self) -> bool:
