@@ -5,7 +5,7 @@ r"""The learned joint law: two bases, the coefficients, and the sample it stands
 H \Psi_X(\cdot)^\top`, Eq. `eq:state_ij_idlowR`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -161,7 +161,8 @@ class Joint:
     def ratio_on_grid(self, x: Rows, y: Rows) -> Vector:
         """Return 1 + h at all pairs of rows, ``(k_x, k_y)``."""
         psi = host_features(self.problem.y, y.read(0, y.n))
-        return np.concatenate([1 + t @ psi.T for t in self.of_y(x).queries.parts()])
+        signed = replace(self._asked(x, towards_y=True), trusted=0.0)
+        return np.concatenate([1 + t @ psi.T for t in signed.parts()])
 
     def _support(
         self, basis: Basis, coding: Coding, rows: Rows, sums: Array, powers: Vector | None

@@ -34,7 +34,8 @@ __all__ = ["Isotonic", "Kept", "Projector", "Rising", "Tilting", "ValidLaws"]
 _CELLS = 512  # of one column
 _CELLS_APART = 2048  # of several columns
 _CELLS_IN_ORDER = 4096  # of isotonic laws
-_FEATURES = 15  # of a kernel, the leading ones
+_FEATURES = 15, 30  # of a kernel, the leading ones: at least, and at most
+_LEADING = 1e-3  # of the variance of the first one; if more features have it, more are kept
 _MORE = 63  # of words or few values, and of polynomials
 _VANISHING = 1e-10  # a feature beside the first one
 _PRODUCTS = 5  # columns of which all products are kept; of more, the squares
@@ -160,6 +161,20 @@ class Projector:
         mass = np.maximum(1 + t @ self.signed.atoms.mean, _LEAST_MASS)
         return found / mass[:, None]
 
+    def functions(self, points: Vector) -> Vector:
+        """Return the functions at points, or at the next that are among the atoms' range."""
+        if points.shape[1] > 1:
+            return self.kept.at(np.clip(points, *self._range))
+        centres = self.cells.atoms.centres[:, 0]
+        order = np.argsort(centres)
+        at, values = centres[order], self.family.features[order]
+        return np.stack([np.interp(points[:, 0], at, own) for own in values.T], axis=1)
+
+    @cached_property
+    def _range(self) -> tuple[Vector, Vector]:
+        z = self.cells.points()
+        return z.min(axis=0), z.max(axis=0)
+
     def laws(self, signed: Laws) -> "ValidLaws":
         """Return the projections of signed laws."""
         return ValidLaws(self.cells, Tilting(signed.queries, self))
@@ -238,9 +253,13 @@ class Tilting:
         return chosen
 
     def densities(self, points: Vector, *, paired: bool) -> Vector:
-        """Return densities at points: that of the sample, tilted."""
+        """Return densities at points: that of the sample, tilted.
+
+        Of one column the tilt is that of the cells, with straight lines between their means;
+        of several, that of the features. It stays what it is at the ends of the sample.
+        """
         projector = self.projector
-        g, theta = projector.kept.at(points), self.found[0]
+        g, theta = projector.functions(points), self.found[0]
         own = projector.cells.density.at(points)
         whole = np.concatenate(
             [projector.family.log_sums(theta[i : i + 1024]) for i in range(0, self.n, 1024)]
@@ -466,7 +485,8 @@ def _kept(sample: Atoms, cells: Cells) -> tuple[Kept, Vector]:
     c, R = c[order], R[:, order]
     many = sample.few or isinstance(sample.basis.map, PolynomialMap)
     real = int(np.sum(c > _VANISHING * max(c[0], np.finfo(float).tiny))) if len(c) else 0
-    r = min(real, _MORE if many else _FEATURES)
+    leading = int(np.sum(c > _LEADING * c.max(initial=0.0)))
+    r = min(real, _MORE if many else int(np.clip(leading, *_FEATURES)))
     c, R = c[:r], R[:, :r] / np.sqrt(c[:r])
     raw = Kept(sample, np.zeros(p + sample.rank), np.empty(0), np.empty(0), p)
 

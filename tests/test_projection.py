@@ -1,0 +1,132 @@
+"""Projections of signed laws: optimality, against slow solvers, and what they promise."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+from scipy.special import softmax
+from sklearn.isotonic import IsotonicRegression
+
+from jointdist import projection
+from jointdist.projection import Exponential, isotonic
+
+
+def family(K=60, m=5, ridge=1e-2, seed=0):
+    """Return tilts of random weights, with features of mean zero and variance one."""
+    rng = np.random.default_rng(seed)
+    p = rng.random(K) + 0.1
+    p /= p.sum()
+    U = rng.normal(size=(K, m)) ** 3
+    U -= p @ U
+    U /= np.sqrt(p @ U**2)
+    return Exponential(U, p, ridge * 10.0 ** np.arange(m))
+
+
+def slope(tilts, theta, t):
+    """Return the gradient of the objective, from scratch."""
+    w = softmax(np.log(tilts.shares) + theta @ tilts.features.T, axis=1)
+    return w @ tilts.features - t + tilts.ridge * theta
+
+
+class TestInformationProjection:
+    @pytest.mark.parametrize("ridge", [1.0, 1e-2, 1e-4])
+    @pytest.mark.parametrize("size", [0.0, 0.3, 3.0, 100.0])
+    def test_conditions_of_optimality(self, ridge, size):
+        tilts = family(ridge=ridge)
+        t = size * np.random.default_rng(1).normal(size=(40, 5))
+        theta, raised, _ = tilts.solve(t)
+        assert_array_equal(raised, 1)
+        assert np.abs(slope(tilts, theta, t)).max() < 1e-8
+
+    def test_a_slow_solver_agrees(self):
+        tilts = family(K=30, m=3)
+        t = np.random.default_rng(2).normal(size=(5, 3))
+
+        def value(theta, own):
+            log_sum = np.log(tilts.shares @ np.exp(tilts.features @ theta))
+            return log_sum - theta @ own + tilts.ridge @ theta**2 / 2
+
+        slow = [minimize(value, np.zeros(3), (own,), tol=1e-12).x for own in t]
+        assert_allclose(tilts.solve(t).theta, slow, rtol=1e-4, atol=1e-5)
+
+    def test_weights_are_a_law(self):
+        tilts = family()
+        t = np.random.default_rng(3).normal(size=(20, 5)) * 10
+        theta = tilts.solve(t).theta
+        w = tilts.weights(theta)
+        assert (w >= 0).all()
+        assert_allclose(w.sum(axis=1), 1, rtol=1e-14)
+        logs = theta @ tilts.features.T - tilts.log_sums(theta)[:, None]
+        assert_allclose(w, tilts.shares * np.exp(logs), rtol=1e-9)
+
+    def test_no_law_on_the_cells_has_less_divergence(self):
+        tilts = family(ridge=1e-9)  # so that means are met
+        rng = np.random.default_rng(4)
+        other = tilts.shares * np.exp(0.5 * rng.normal(size=(200, len(tilts.shares))))
+        other /= other.sum(axis=1, keepdims=True)
+        w = tilts.weights(tilts.solve(other @ tilts.features).theta)
+        assert_allclose(w @ tilts.features, other @ tilts.features, atol=1e-5)
+
+        def divergence(law):
+            return (law * np.log(law / tilts.shares)).sum(axis=1)
+
+        assert (divergence(w) <= divergence(other) + 1e-5).all()
+
+    def test_no_information_leaves_the_sample(self):
+        tilts = family()
+        assert_allclose(tilts.weights(tilts.solve(np.zeros((1, 5))).theta)[0], tilts.shares)
+
+    def test_a_ridge_is_raised_where_steps_do_not_suffice(self, monkeypatch):
+        tilts = family(ridge=1e-6)
+        t = np.array([[30.0, -20.0, 50.0, 0.0, 0.0], [0.1, 0.0, 0.0, 0.0, 0.0]])
+        monkeypatch.setattr(projection, "_STEPS", 5)
+        theta, raised, _ = tilts.solve(t)
+        assert raised[0] > 1
+        assert raised[1] == 1
+        stronger = Exponential(tilts.features, tilts.shares, raised[0] * tilts.ridge)
+        assert np.abs(slope(stronger, theta[:1], t[:1])).max() < 1e-8
+        monkeypatch.setattr(projection, "_STEPS", 1)
+        theta, raised, _ = tilts.solve(t)
+        assert_array_equal(theta[0], 0)  # the law of the sample
+        assert np.isinf(raised[0])
+
+
+class TestIsotonic:
+    @given(st.integers(0, 2**32), st.integers(2, 40), st.floats(0, 3))
+    def test_the_crps_never_rises(self, seed, K, wild):
+        rng = np.random.default_rng(seed)
+        z = np.sort(rng.normal(size=K)).round(6) + np.arange(K) * 1e-5
+        w = 1 / K + wild * rng.normal(size=(3, K)) / np.sqrt(K)
+        w += (1 - w.sum(axis=1, keepdims=True)) / K
+        found = isotonic(w, z)
+        assert (found >= 0).all()
+        assert_allclose(found.sum(axis=1), 1, atol=1e-12)
+
+        def crps(law, y):
+            near = law @ np.abs(z - y)
+            return near - np.einsum("qi,ij,qj->q", law, np.abs(z[:, None] - z), law) / 2
+
+        for y in np.concatenate([z, rng.normal(size=5), [-1e3, 1e3]]):
+            assert (
+                crps(found, y) <= crps(w, y) + 1e-9 * (1 + wild**2) * (1 + abs(y))
+            ).all()
+
+    def test_each_is_the_regression_of_its_cdf(self):
+        rng = np.random.default_rng(0)
+        z = np.sort(rng.normal(size=50))
+        w = rng.normal(size=(100, 50))
+        w *= 10.0 ** rng.integers(-3, 3, (100, 1))  # wild beside tame
+        w += (1 - w.sum(axis=1, keepdims=True)) / 50
+        found = isotonic(w, z)
+        for own, signed in zip(found, w, strict=True):
+            oracle = IsotonicRegression(y_min=0, y_max=1)
+            oracle.fit(z[:-1], np.cumsum(signed)[:-1], np.diff(z))
+            cdf = oracle.predict(z[:-1])
+            assert_allclose(np.cumsum(own)[:-1], cdf, atol=1e-10)
+
+    def test_laws_stay_as_they_are(self):
+        w = np.random.default_rng(0).dirichlet(np.ones(30), size=70)
+        assert_allclose(isotonic(w, np.arange(30.0)), w, atol=1e-13)
+        assert_array_equal(isotonic(np.ones((3, 1)), np.zeros(1)), np.ones((3, 1)))

@@ -1,0 +1,389 @@
+"""Valid laws at query time: what they keep of signed ones, and that they are laws."""
+
+import tracemalloc
+from functools import cache
+
+import numpy as np
+import pytest
+from law_oracle import Explicit, smooth_density
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import xlogy
+from sklearn.isotonic import IsotonicRegression
+from test_law import N, kind_of, sides
+
+from jointdist import (
+    ConditionalMeanEmbedding,
+    JointDistribution,
+    PolynomialJointDistribution,
+    scores,
+    valid,
+)
+from jointdist.datasets import NormalPair
+from jointdist.executor import Executor
+from jointdist.kernels import Gaussian
+
+KINDS = ["scalar", "rounded", "inflated", "binary", "vector", "counts", "words", "mixed"]
+LEVELS = [0.03, 0.25, 0.5, 0.8, 0.99]
+CLOSE = {"rtol": 1e-9, "atol": 1e-9}
+
+
+@cache
+def fitted(kind, positivity="projected", weighted=False, marginals="exact"):
+    """Return a model of some kind, and what it was fitted to."""
+    data = sides(kind)
+    rng = np.random.default_rng(6)
+    data.w = rng.integers(0, 4, N) * rng.random(N) if weighted else np.ones(N)
+    data.model = JointDistribution(
+        data.kernel_x,
+        data.kernel_y,
+        tol=0.01,
+        regularization=1e-5,
+        marginals=marginals,
+        positivity=positivity,
+        random_state=0,
+        executor=Executor(workers=2, block_rows=297),
+    ).fit(data.X, data.Y, data.w if weighted else None)
+    return data
+
+
+@pytest.fixture(params=["few cells", "all"])
+def cells(request, monkeypatch):
+    """Let laws be on few cells, or as many as by default."""
+    fitted.cache_clear()
+    if request.param == "few cells":
+        monkeypatch.setattr(valid, "_CELLS", 50)
+        monkeypatch.setattr(valid, "_CELLS_APART", 60)
+        monkeypatch.setattr(valid, "_CELLS_IN_ORDER", 70)
+    yield request.param
+    fitted.cache_clear()
+
+
+def test_it_is_the_default():
+    for model in (JointDistribution, PolynomialJointDistribution, ConditionalMeanEmbedding):
+        assert model().positivity == "projected"
+
+
+@pytest.mark.usefixtures("cells")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("side", ["y", "x"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_laws_are_laws(kind, side, weighted):
+    data = fitted(kind, "projected", weighted)
+    law = data.model.given(**{"x": data.x} if side == "y" else {"y": data.y})
+    weights = law.weights()
+    assert (weights >= 0).all()
+    assert_array_equal(weights[:, data.w == 0], 0)
+    assert_allclose(weights.sum(axis=1), 1, rtol=0, atol=1e-12)
+    assert_allclose(law.mass(), 1, rtol=0, atol=1e-12)
+    assert_array_equal(law.negative_share(), 0)
+    assert_array_equal(law.atoms(), data.Y if side == "y" else np.squeeze(data.X))
+
+
+@pytest.mark.usefixtures("cells")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_conditions_of_optimality_from_the_weights_alone(kind, weighted):
+    data = fitted(kind, "projected", weighted)
+    model, shares = data.model, data.w / data.w.sum()
+    law = model.given(x=data.x)
+    weights, ratio = law.weights(), model.ratio(data.x, data.Y, grid=True)
+    assert (law.novelty() < 0.4).all()  # so that conditions are trusted
+    projector = model._joint.projector_y
+    family, cell = projector.family, projector.cells.atoms.cell
+    rows = projector.signed.atoms.rows
+    g = projector.kept.at(rows.read(0, rows.n))
+    assert_allclose(shares @ g, 0, atol=1e-10)
+    assert_allclose(shares @ g**2, 1, rtol=1e-6)
+    targets = (shares * ratio) @ g  # of the signed law
+    found = weights @ g
+    theta = (targets - found) / family.ridge
+    K = cell.max() + 1
+    p, W = (
+        np.array([np.bincount(cell, row, K) for row in rows])
+        for rows in (shares[None], weights)
+    )
+    within = np.where(shares > 0, weights / np.where(shares > 0, shares, 1), np.nan)
+    tilted = (W / p)[:, cell]
+    assert_allclose(within, np.where(shares > 0, tilted, np.nan), rtol=1e-9)
+    centres = np.array([np.bincount(cell, shares * own, K) for own in g.T]).T / p.T
+    known = W / p > 1e-6  # of less, rounding leaves too few digits
+    free = np.log(np.where(known, W / p, 1.0)) - theta @ centres.T
+    middle = np.where(known, W * free, 0.0).sum(axis=1) / np.where(known, W, 0).sum(axis=1)
+    spread = np.where(known, free - middle[:, None], 0.0)
+    # a slope of 1e-9 is as much of a tilt as the smallest ridge makes of it
+    slack = 1e-9 * np.abs(centres).sum(axis=1).max() / family.ridge.min() + 1e-7
+    assert np.abs(spread).max() < slack
+    assert np.abs(found - targets + family.ridge * law._laws.queries.found[0]).max() < 1e-8
+
+
+@pytest.mark.usefixtures("cells")
+@pytest.mark.parametrize("kind", KINDS)
+def test_means_of_functions_on_cells_are_exact(kind):
+    data = fitted(kind, "projected", weighted=True)
+    projector = data.model._joint.projector_y
+    law = data.model.given(x=data.x)
+    W = np.concatenate(list(law._laws.queries.weights()))
+    rows = projector.signed.atoms.rows
+    g = projector.kept.at(rows.read(0, rows.n))
+    assert_allclose(W @ projector.family.features, law.weights() @ g, atol=1e-10)
+
+
+@pytest.mark.usefixtures("cells")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("positivity", ["projected", "isotonic"])
+def test_all_that_laws_are_asked_is_of_their_weights(kind, positivity):
+    if positivity == "isotonic" and kind in ("vector", "counts", "words", "mixed"):
+        pytest.skip("for one column of numbers")
+    data = fitted(kind, positivity, weighted=True)
+    law, atoms = data.model.given(x=data.x), data.Y
+    explicit = Explicit(law.weights(), atoms)
+    assert_allclose(law.effective_size(), explicit.effective_size(), **CLOSE)
+    few = {tuple(np.atleast_1d(row)) for row in atoms[:40].tolist()}
+    event = lambda z: np.array([tuple(np.atleast_1d(row)) in few for row in z.tolist()])  # noqa: E731
+    assert_allclose(law.prob(event), explicit.expect(event(atoms)), **CLOSE)
+    uniform = np.random.default_rng(0).random((len(law), 7))
+    drawn = law.sample(7, random_state=0)
+    if kind_of(kind, "y") == "words":
+        assert_array_equal(drawn, explicit.clipped_draws(uniform))
+        return
+    assert_allclose(law.mean(), explicit.mean(), **CLOSE)
+    assert_allclose(law.second_moment(), explicit.second_moment(), **CLOSE)
+    assert_allclose(law.cov(), explicit.cov(), **CLOSE)
+    assert_array_equal(law.quantile(LEVELS), explicit.quantile(LEVELS))
+    points = np.concatenate([data.y, atoms[:9]])
+    F = explicit.cdf(points)
+    assert_allclose(law.cdf(points), F, **CLOSE)
+    assert_allclose(law.cdf(data.y), np.diagonal(F), **CLOSE)
+    if atoms.ndim == 1:
+        assert_array_equal(drawn, explicit.quantile(uniform))
+        apart, near = np.abs(atoms[:, None] - atoms), np.abs(data.y[:, None] - atoms)
+        assert_allclose(scores.crps(law, data.y), explicit.energy(apart, near), **CLOSE)
+    else:
+        assert_array_equal(drawn, explicit.clipped_draws(uniform))
+        apart, near = (
+            np.sqrt(((z[:, None] - atoms) ** 2).sum(axis=2)) for z in (atoms, data.y)
+        )
+        found = scores.energy_score(law, data.y, units=1.0)
+        assert_allclose(found, explicit.energy(apart, near), **CLOSE)
+
+
+@pytest.mark.usefixtures("cells")
+@pytest.mark.parametrize("positivity", ["projected", "isotonic"])
+def test_densities(positivity):
+    data = fitted("scalar", positivity)
+    law = data.model.given(x=data.x)
+    y = np.linspace(data.Y.min() - 2, data.Y.max() + 2, 3000)
+    pdf = law.pdf(y, grid=True)
+    assert (pdf >= 0).all()
+    assert_allclose(np.trapezoid(pdf, y), 1, atol=0.1)
+    assert_allclose(law.pdf(data.y), np.diagonal(law.pdf(data.y, grid=True)), rtol=1e-12)
+    mode = law.mode()
+    cell = law._laws.atoms.cell
+    height = smooth_density(data.Y, np.full(N, 1 / N), data.Y)
+    best = (height * law.weights()).max(axis=1)
+    at = (mode[:, None] == data.Y).argmax(axis=1)
+    assert_allclose((height * law.weights())[np.arange(len(at)), at], best, rtol=1e-9)
+    assert len(np.unique(cell)) <= 700
+
+
+@pytest.mark.parametrize("positivity", ["projected", "isotonic"])
+@pytest.mark.parametrize("kind", ["scalar", "rounded", "words"])
+def test_far_from_the_sample_it_is_the_law_of_the_sample(kind, positivity):
+    if kind == "words" and positivity == "isotonic":
+        pytest.skip("for one column of numbers")
+    data = fitted(kind, positivity, weighted=True)
+    shares = data.w / data.w.sum()
+    law = data.model.given(x=[[1e3, -1e3], [1e6, 0.0]])
+    assert_allclose(law.weights(), [shares, shares], atol=1e-12)
+    assert (law.novelty() > 0.99).all()
+
+
+def test_polynomials_and_embeddings_too():
+    data = sides("scalar")
+    polynomial = PolynomialJointDistribution(degree=4, regularization=0.0)
+    embedding = ConditionalMeanEmbedding(
+        Gaussian(1.0), Gaussian(1.0), regularization=1e-4, random_state=0
+    )
+    full = ConditionalMeanEmbedding(
+        Gaussian(1.0), Gaussian(1.0), regularization=1e-4, low_rank=False
+    )
+    for model in (polynomial, embedding, full):
+        model.fit(data.X, data.Y)
+        signed = model.refit(positivity="none").given(data.x)
+        assert (signed.negative_share() > 0).any()
+        for positivity in ("projected", "isotonic"):
+            law = model.refit(positivity=positivity).given(data.x)
+            assert (law.weights() >= 0).all()
+            assert_allclose(law.weights().sum(axis=1), 1, atol=1e-12)
+            assert_allclose(law.mean(), signed.mean(), atol=0.35 * data.Y.std())
+            assert (
+                scores.crps(law, data.y).mean() < 1.03 * scores.crps(signed, data.y).mean()
+            )
+        far = model.given([[1e4, 1e4]])
+        assert_allclose(far.mean(), data.Y.mean(), atol=1e-3)
+        assert_allclose(
+            far.quantile(LEVELS),
+            Explicit(np.full((1, N), 1 / N), data.Y).quantile(LEVELS),
+            atol=0.05,
+        )
+
+
+class TestIsotonic:
+    @pytest.mark.parametrize("kind", ["scalar", "rounded", "inflated", "binary"])
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_it_is_the_regression_of_the_cdf(self, kind, weighted):
+        data = fitted(kind, "isotonic", weighted)
+        law, shares = data.model.given(x=data.x), data.w / data.w.sum()
+        ratio = data.model.ratio(data.x, data.Y, grid=True)
+        values, which = np.unique(data.Y[shares > 0], return_inverse=True)
+        signed, own = (
+            np.array([np.bincount(which, row[shares > 0]) for row in weights])
+            for weights in (shares * ratio, law.weights())
+        )
+        for w, s in zip(own, signed, strict=True):
+            oracle = IsotonicRegression(y_min=0, y_max=1)
+            oracle.fit(values[:-1], np.cumsum(s)[:-1], np.diff(values))
+            cdf = oracle.predict(values[:-1])
+            assert_allclose(np.cumsum(w)[:-1], cdf, atol=1e-9)
+
+    @pytest.mark.parametrize("kind", ["scalar", "rounded", "inflated"])
+    def test_no_outcome_has_a_larger_crps(self, kind):
+        data = fitted(kind, "isotonic")
+        law, signed = data.model.given(x=data.x), fitted(kind, "none").model.given(x=data.x)
+        assert (signed.negative_share() > 0.01).any()
+        for y in np.linspace(data.Y.min() - 1, data.Y.max() + 1, 40):
+            outcomes = np.full(len(law), y)
+            better = scores.crps(law, outcomes) <= scores.crps(signed, outcomes) + 1e-12
+            assert better.all()
+
+    def test_of_one_column_of_numbers(self):
+        data = fitted("vector", "isotonic")
+        with pytest.raises(
+            ValueError, match=r"positivity.*one column of numbers.*projected"
+        ):
+            data.model.given(x=data.x)
+        data.model.given(y=data.y)  # X has one
+
+
+class TestReport:
+    def test_what_was_kept_and_moved(self):
+        data = fitted("scalar")
+        law = data.model.given(x=data.x)
+        report, weights = law.projection(), law.weights()
+        assert report.kind == "projected"
+        assert report.converged.all()
+        assert_allclose(report.effective_size, law.effective_size())
+        information = xlogy(weights, weights * N).sum(axis=1)
+        assert_allclose(report.information, information, atol=1e-9)
+        cells = law._laws.atoms.cell
+        signed = data.model.ratio(data.x, data.Y, grid=True) / N
+        apart = [
+            np.abs(np.bincount(cells, w) - np.bincount(cells, s)).sum() / 2
+            for w, s in zip(weights, signed, strict=True)
+        ]
+        assert_allclose(report.moved, apart, atol=1e-9)
+        assert 0 < report.missed.max() < 2
+        assert "law" in repr(report)
+        assert_allclose(law[3].projection().moved, report.moved[3:4])
+
+    def test_embeddings_are_compared_on_the_cells_of_their_pivots(self):
+        data = sides("scalar")
+        model = ConditionalMeanEmbedding(
+            Gaussian(1.0), Gaussian(1.0), regularization=1e-3, random_state=0
+        ).fit(data.X, data.Y)
+        report = model.given(data.x).projection()
+        signed = model.refit(positivity="none").given(data.x)
+        size = np.abs(signed.weights()).sum(axis=1) / 2
+        assert (report.moved <= size + 1).all()
+        assert (report.moved > 0.1).all()  # from few pivots to the sample
+
+    def test_signed_laws_have_none(self):
+        data = fitted("scalar", "none")
+        with pytest.raises(ValueError, match=r"Conditional\.projection.*projected"):
+            data.model.given(x=data.x).projection()
+
+
+def test_the_ridge_is_that_of_rows_left_out():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 1))
+    y = X[:, 0] + 0.5 * rng.normal(size=60)
+    kernels = Gaussian(1.0), Gaussian(1.0)
+    model = JointDistribution(*kernels, regularization=1e-3, random_state=0).fit(X, y)
+    joint, n = model._joint, 60
+    found = joint._left_out(np.arange(n), towards_y=True)
+    psi_x, psi_y = model.basis_x_.features(X), model.basis_y_.features(y[:, None])
+    c_x, c_y = (basis.eigenvalues / n for basis in (model.basis_x_, model.basis_y_))
+    for k in (0, 17, 42):  # the regression without a row, with its own intercept
+        rest = np.delete(np.arange(n), k)
+        for i in range(3):
+            A = np.insert(psi_x[rest], 0, 1.0, axis=1)
+            penalty = np.append(0.0, np.full(psi_x.shape[1], n * 1e-3 / c_y[i]))
+            beta = np.linalg.solve(A.T @ A + np.diag(penalty), A.T @ psi_y[rest, i])
+            at = beta @ np.insert(psi_x[k], 0, 1.0)
+            assert_allclose(found[k, i] * c_y[i], at, rtol=1e-8, atol=1e-10)
+    ridges, scored = valid._RIDGES, []
+    for ridge in ridges:
+        projector = joint.projector_y.with_ridge(ridge)
+        w = projector.family.weights(projector.family.solve(projector.targets(found)).theta)
+        full = w[:, projector.cells.atoms.cell] / np.bincount(projector.cells.atoms.cell)
+        explicit = Explicit(full[:, projector.cells.atoms.cell * 0 + np.arange(n)], y)
+        apart = np.abs(y[:, None] - y)
+        scored.append(explicit.energy(apart, apart).mean())
+    best = ridges[int(np.argmin(scored))]
+    assert_allclose(
+        joint.projector_y.family.ridge[0], best * joint.projector_y.kept.penalty[0]
+    )
+    assert (c_x > 0).any()
+
+
+def test_no_array_of_all_laws_by_all_atoms():
+    rng = np.random.default_rng(0)
+    n, q = 20_000, 3_000
+    X = rng.normal(size=(n, 1))
+    y = X[:, 0] + rng.normal(size=n)
+    model = JointDistribution(
+        Gaussian(1.0), Gaussian(1.0), regularization=1e-4, random_state=0
+    ).fit(X, y)
+    x, outcomes = X[:q], y[:q]
+    model.given(x=x[:10]).quantile(0.5)  # what is kept for all laws
+    law = model.given(x=x)
+    tracemalloc.start()
+    law.mean(), law.std(), law.cdf(outcomes), law.quantile([0.1, 0.9]), law.pdf(outcomes)
+    law.prob(lambda y: y > 0), law.sample(3, random_state=0), law.projection()
+    scores.crps(law, outcomes), law.effective_size()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.25 * q * n * 8
+
+
+def test_seeds_blocks_and_threads_do_not_matter():
+    data = sides("vector")
+    laws = [
+        JointDistribution(
+            data.kernel_x,
+            data.kernel_y,
+            regularization=1e-5,
+            random_state=0,
+            executor=Executor(workers=workers, block_rows=rows),
+        )
+        .fit(data.X, data.Y)
+        .given(x=data.x)
+        .weights()
+        for workers, rows in [(1, 3072), (2, 100)]
+    ]
+    assert_allclose(*laws, rtol=1e-5, atol=1e-8)
+
+
+def test_accuracy_of_second_moments():
+    """Projected laws are as accurate as signed ones, or better."""
+    pair = NormalPair.random(3, random_state=1)
+    X, Y = pair.draw(2000, random_state=0)
+    x, _ = pair.draw(200, random_state=1)
+    model = JointDistribution(
+        Gaussian(3.0), Gaussian(2.0), regularization=1e-6, random_state=0
+    ).fit(X, Y)
+    truth = pair.second_moments(x)
+    valid_loss = scores.second_moment_loss(model.given(x=x), truth).mean()
+    signed = model.refit(positivity="none").given(x=x)
+    assert valid_loss <= 1.05 * scores.second_moment_loss(signed, truth).mean()
+    assert (signed.negative_share() > 0.05).any()
