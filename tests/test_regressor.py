@@ -153,7 +153,7 @@ class TestOutcomes:
         cov = model.given(x=[[0.0], [1.0]]).cov()
         found = cov[:, 0, 1] / np.sqrt(cov[:, 0, 0] * cov[:, 1, 1])
         assert_allclose(found, 0.8, atol=0.1)
-        assert_allclose(np.sqrt(cov[:, [0, 1], [0, 1]]), [[0.2, 0.5]] * 2, rtol=0.1)
+        assert_allclose(np.sqrt(cov[:, [0, 1], [0, 1]]), [[0.2, 0.5]] * 2, rtol=0.15)
         assert model.predict(X).shape == Y.shape
         assert model.score(X, Y) > 0.5
 

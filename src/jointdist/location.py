@@ -2,7 +2,8 @@ r"""The location of outcomes given x: kernel ridge regression, with kernels that
 
 Kernels of three smoothnesses are tried, the Gaussian and Matérn's with :math:`\nu` = 3/2 and
 1/2, each with one scale for each column by evidence, and with multiples of median scales.
-They are judged by what they miss of rows that are left out, and averaged by it.
+They are judged by what they miss of rows that are left out, and averaged by it. Where rows
+are many, a regression on neighbours joins them.
 """
 
 import math
@@ -17,6 +18,7 @@ from jointdist.atoms import Vector
 from jointdist.executor import Executor, executor_for, one_blas_thread
 from jointdist.features import kernel_matrix
 from jointdist.kernels import Kernel
+from jointdist.kriging import Kriging, kriging
 from jointdist.lowrank import factored
 from jointdist.relevance import most_likely
 from jointdist.ridge import RidgeRegression, ridge_regression
@@ -37,13 +39,14 @@ _SMOOTHNESS = math.inf, 1.5, 0.5
 _MULTIPLES = 0.5, 1.0, 2.0, 4.0  # of median scales
 _RIDGES = 10.0 ** np.arange(-12, 1.1, 0.5)
 _TOL = 1e-10  # the share of the trace that is lost: outcomes may have no noise
-_JUDGED, _RANK = 4096, 1024  # rows and pivots by which kernels are judged, at most
+_JUDGED = 4096  # rows by which kernels are judged, at most
 _FEW = 384  # pivots by which multiples of scales are
 _ALONE = Executor(workers=1)
 _FIRST, _SECOND = 400, 1000  # rows of the evidence
 _PATCHES = 20  # of neighbours, of which the second are taken
 _KNOWN = 1 << 15  # rows among which neighbours are looked for
 _FEWEST = 8  # rows below which columns are not told apart
+_ROUGH, _CROWDED = 0.5, (2_000, 50_000)  # smoothness and rows of a fit to neighbours
 _SHARE = 0.1, 0.3  # of an average, below which a kernel is left out, or not fitted again
 
 
@@ -61,12 +64,27 @@ class KernelFit:
         The best ridge of each target.
     error : float
         The mean squared leave-one-out residual, as a share of the variance of a target.
+    family : Family, optional
+        The family that the kernel is from, if it has a scale for each column.
     """
 
     kernel: Kernel
     regression: RidgeRegression
     ridge: Vector
     error: float
+    family: Family | None = None
+
+    def predict(self, x: Rows, executor: Executor | None = None) -> Vector:
+        """Return the regressions at rows, ``(q, r)``.
+
+        Parameters
+        ----------
+        x : Rows
+            The rows.
+        executor : Executor, optional
+            How row blocks are worked on.
+        """
+        return self.regression.predict(x, self.ridge, executor)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,13 +93,13 @@ class KernelRegression:
 
     Attributes
     ----------
-    parts : list of KernelFit
+    parts : list of KernelFit or Kriging
         The regressions.
     shares : array of shape (k, r)
         Their shares in the average for each target; the sum is one.
     """
 
-    parts: list[KernelFit]
+    parts: list[KernelFit | Kriging]
     shares: Vector
 
     def predict(self, x: Rows, executor: Executor | None = None) -> Vector:
@@ -94,7 +112,7 @@ class KernelRegression:
         executor : Executor, optional
             How row blocks are worked on.
         """
-        found = [fit.regression.predict(x, fit.ridge, executor) for fit in self.parts]
+        found = [fit.predict(x, executor) for fit in self.parts]
         average: Vector = np.einsum("kr,kqr->qr", self.shares, np.stack(found))
         return average
 
@@ -121,23 +139,31 @@ def kernel_regression(
     tuple of KernelRegression and array of shape (n, r)
         The regression, and what it misses of each row that is left out.
     """
-    options = {"max_rank": max_rank, "random_state": random_state, "executor": executor}
+    common = {"random_state": random_state, "executor": executor}
+    options = common | {"max_rank": max_rank}
     fits = choose_kernels(family, x, targets, weights, **options)  # type: ignore[arg-type]
     rows = judged_rows(x, weights, random_state)
-    small = len(rows) == x.n and max_rank <= _RANK
-    z, w = (x.subset(rows), _of(weights, rows)) if len(rows) < x.n else (x, weights)
+    small = len(rows) == x.n
+    z, w = (x, weights) if small else (x.subset(rows), _of(weights, rows))
 
     def missed(fit: KernelFit, z: Rows, T: Vector, w: Vector | None) -> Vector:
         return fit.regression.residuals(z, T, w, fit.ridge, executor)
 
-    left = np.stack([missed(fit, z, targets[rows], w) for fit in fits])
-    kept = np.flatnonzero(averaged(left, w).max(axis=1) >= _SHARE[not small])
-    fits, left = [fits[i] for i in kept], left[kept]
+    left = [missed(fit, z, targets[rows], w) for fit in fits]
+    shares = averaged(np.stack(left), w).max(axis=1)
+    kept = np.flatnonzero(shares >= _SHARE[not small])
+    parts: list[KernelFit | Kriging] = [fits[i] for i in kept]
+    left = [left[i] for i in kept]
     if not small:
-        fits = [fit_kernel(fit.kernel, x, targets, weights, **options) for fit in fits]  # type: ignore[arg-type]
-        left = np.stack([missed(fit, x, targets, weights) for fit in fits])
-    shares = averaged(left, weights)
-    return KernelRegression(fits, shares), np.einsum("kr,knr->nr", shares, left)
+        again = [fit_kernel(fits[i].kernel, x, targets, weights, **options) for i in kept]  # type: ignore[arg-type]
+        parts = list[KernelFit | Kriging](again)
+        left = [missed(fit, x, targets, weights) for fit in again]
+    rough = [f.family for f in fits if f.family is not None and f.family.nu == _ROUGH]
+    if rough and _CROWDED[0] < x.n <= _CROWDED[1]:
+        near, own = kriging(rough[0], x, targets, weights, **common)  # type: ignore[arg-type]
+        parts, left = [*parts, near], [*left, own]
+    shares = averaged(np.stack(left), weights)
+    return KernelRegression(parts, shares), np.einsum("kr,knr->nr", shares, np.stack(left))
 
 
 def choose_kernels(
@@ -167,7 +193,7 @@ def choose_kernels(
         The weights of the rows.
     max_rank : int
         The largest rank of a factor: that of the final fit, as rough kernels need more of
-        it than smooth ones. Kernels are judged by at most 1,024.
+        it than smooth ones.
     random_state : int, default=0
         The seed of pivots and choices of rows.
     executor : Executor, optional
@@ -194,8 +220,10 @@ def choose_kernels(
         return min(tried, key=lambda fit: fit.error).kernel
 
     kinds = [*workers.each(widened, every), *(smooth.at(1.0) for smooth in own)]
-    fits = workers.each(lambda kernel: fitted(kernel, min(max_rank, _RANK)), kinds)
-    return sorted(fits, key=lambda fit: fit.error)
+    fits = workers.each(lambda kernel: fitted(kernel, max_rank), kinds)
+    told = zip(fits, [*[None] * len(every), *own], strict=True)
+    found = [replace(fit, family=smooth) for fit, smooth in told]
+    return sorted(found, key=lambda fit: fit.error)
 
 
 def fit_kernel(

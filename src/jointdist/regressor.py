@@ -39,8 +39,8 @@ __all__ = ["DistributionRegressor"]
 
 _FEW, _REPEATED = 30, 3  # distinct values of a discrete outcome, taken so often on average
 _SMALL = 50  # rows below which there are kernels only
-_RANKS = 1024, 1536  # of factors; the second where rows are neither few nor many
-_MIDDLE = 5_000, 20_000
+_RANK = 1024  # of factors
+_MANY = 5_000  # rows of which trees may have more leaves
 _STAND = 4096  # outcomes that stand for all in the score of the sample
 
 
@@ -281,7 +281,7 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
                     sample.x,
                     T,
                     sample.weights,
-                    max_rank=_RANKS[_MIDDLE[0] < sample.n <= _MIDDLE[1]],
+                    max_rank=_RANK,
                     random_state=self._seed,
                     executor=self.executor,
                 )
@@ -403,7 +403,7 @@ def _boosting(words: list[bool], n: int) -> Any:
     return HistGradientBoostingRegressor(
         learning_rate=0.05,
         max_iter=400,
-        max_leaf_nodes=15 if n < _MIDDLE[0] else 63,
+        max_leaf_nodes=15 if n < _MANY else 63,
         min_samples_leaf=5,
         categorical_features=words if any(words) else None,
         early_stopping=False,
