@@ -73,4 +73,5 @@ SECTION = section(
     tiny={SIMULATED: (0,)},
     development=_sets(0),
     exam=_sets(1),
+    minutes={"yacht": 0.3, "wine": 2, "power": 3, "kin8nm": 4, "naval": 4, "protein": 8},
 )
