@@ -83,7 +83,8 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         Whether the scale depends on x.
     law : JointDistribution, optional
         The estimator of the law of residuals given the location, or of Y given x if there
-        are no residuals; cloned. By default one with default arguments.
+        are no residuals; cloned. By default one with default arguments. Its seed is that
+        of this estimator, unless it has one.
     kernel_x : Kernel or "auto", default="auto"
         The kernel of kernel ridge regression. By default an average of up to six: Gaussian
         and Matérn kernels, with a scale for each column or not.
@@ -365,7 +366,8 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
     def _law(self, kernel_x: Kernel | str = "auto") -> JointDistribution:
         if self.law is not None:
             law: JointDistribution = clone(self.law)
-            return law
+            own = law.random_state is None
+            return law.set_params(random_state=self._seed) if own else law
         return JointDistribution(
             kernel_x,
             random_state=self._seed,

@@ -121,10 +121,12 @@ class RidgeRegression:
 
         Parameters
         ----------
-        x, targets, weights, executor
+        x, targets, weights
             As in :meth:`errors`.
         ridge : array of shape (r,)
             The ridge of each target.
+        executor : Executor, optional
+            How row blocks are worked on.
         """
         parts = self._left_out(
             x, targets, weights, ridge[None], lambda left, _: left[:, 0], executor
