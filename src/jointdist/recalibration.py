@@ -23,7 +23,7 @@ from jointdist.queries import Fixed
 __all__ = ["Recalibrated", "Recalibration", "valid"]
 
 _CELLS = 512  # of laws on all atoms
-_ROUNDING = 1e-12  # of a cdf
+_DIGITS, _ROUNDING = 12, 1e-12  # of a cdf
 _NEAR = 1e-9  # a whole number of rows
 
 
@@ -53,6 +53,7 @@ class Recalibration:
         weights : array of shape (k,), optional
             The weights of their rows.
         """
+        levels = np.round(levels, _DIGITS)  # equal ones are equal
         order = np.argsort(levels)
         weights = np.ones(len(levels)) if weights is None else weights
         return cls(levels[order], np.cumsum(weights[order]))
