@@ -17,7 +17,7 @@ import jointdist as jd
 from jointdist import scores
 from jointdist.coding import Coding
 from jointdist.kernels import Gaussian, Matern
-from jointdist.location import averaged, choose_kernels, kernel_regression
+from jointdist.location import averaged, choose_kernels, fit_kernel, kernel_regression
 from jointdist.rows import Rows
 from jointdist.scales import family_of
 from jointdist.spread import Spread
@@ -330,3 +330,12 @@ class TestLocation:
         found = fit.predict(x)
         assert np.sqrt(np.mean((found[:, 0] - np.sin(2 * X[:, 0])) ** 2)) < 0.03
         assert np.mean(left**2) > np.mean((y[:, None] - found) ** 2)
+
+    def test_a_large_table(self):
+        """Pivots are those of a part of the rows, all of which are regressed on."""
+        X, y = rows(130_000)
+        x = Rows(X, "test", "X")
+        fit = fit_kernel(Gaussian(1.0), x, y[:, None], max_rank=60)
+        assert fit.regression.weight == 130_000
+        found = fit.predict(x)[:, 0]
+        assert np.sqrt(np.mean((found - np.sin(2 * X[:, 0])) ** 2)) < 0.01

@@ -19,9 +19,10 @@ from jointdist.executor import Executor, executor_for, one_blas_thread
 from jointdist.features import kernel_matrix
 from jointdist.kernels import Kernel
 from jointdist.kriging import Kriging, kriging
-from jointdist.lowrank import factored
+from jointdist.lowrank import LowRank, choose_pivots
 from jointdist.relevance import most_likely
 from jointdist.ridge import RidgeRegression, ridge_regression
+from jointdist.rounds import is_large, on_subsample
 from jointdist.rows import Rows
 from jointdist.scales import Family
 from jointdist.search import Search, checked_goal, kernel_rounding
@@ -152,6 +153,8 @@ def kernel_regression(
     left = [missed(fit, z, targets[rows], w) for fit in fits]
     shares = averaged(np.stack(left), w).max(axis=1)
     kept = np.flatnonzero(shares >= _SHARE[not small])
+    if x.n > _CROWDED[1]:
+        kept = shares.argmax(keepdims=True)  # a pass over many rows for each is too much
     parts: list[KernelFit | Kriging] = [fits[i] for i in kept]
     left = [left[i] for i in kept]
     if not small:
@@ -253,7 +256,10 @@ def fit_kernel(
     workers = executor_for(x, executor)
     goal = checked_goal(x.where, x, _TOL, max_rank, "auto", relative=True)
     rng, eps = np.random.default_rng(random_state), kernel_rounding(kernel, x, "kernel_x")
-    low = factored(Search(kernel, "kernel_x", eps, x, weights, goal, rng, workers), "auto")
+    search = Search(kernel, "kernel_x", eps, x, weights, goal, rng, workers)
+    # Pivots of a large table are those of a part of it: residuals judge them, not traces.
+    found = on_subsample(search) if is_large(x) else choose_pivots(search, "auto")
+    low = LowRank(found.map, found.rows, found.trace, found.error, x)
     regression = ridge_regression(low, targets, weights, executor=workers)
     rows = judged_rows(x, weights, random_state)
     z, T, w = x, targets, weights
