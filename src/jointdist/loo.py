@@ -22,7 +22,7 @@ from jointdist.atoms import Vector, host_features
 from jointdist.fitting import Problem, objective
 from jointdist.ridge import RidgeRegression
 
-__all__ = ["loo_ridges", "tried_ridges"]
+__all__ = ["loo_ridges", "regression", "tried_ridges"]
 
 _ROWS = 4096  # that are left out, at most
 _LEAST = 1e-7  # ridge over the number of rows, in units of the kernel's mean diagonal
@@ -48,9 +48,7 @@ def loo_ridges(problem: Problem, seed: int, rows: int = _ROWS) -> Vector:
     array of shape (m_Y,)
         The ridges; infinite where no regression is better than the mean.
     """
-    goal, n = objective(problem, 0.0), problem.moments.weight
-    c_y, unit = goal.c_y, problem.moments.trace_x / n
-    fit = RidgeRegression(problem.x, n, np.zeros(len(c_y)), n * goal.b.T, unit)
+    fit, c_y = regression(problem)
     some = problem.sample.take(problem.sample.choose(rows, seed))
     targets = host_features(problem.y, some.y.read(0, some.n))
     ridges = tried_ridges(fit)
@@ -62,6 +60,19 @@ def loo_ridges(problem: Problem, seed: int, rows: int = _ROWS) -> Vector:
     told = c_y > _VANISHING * c_y.max(initial=0.0)
     found[told] = c_y[told] * ridges[errors[:, told].argmin(axis=0)]
     return found
+
+
+def regression(problem: Problem) -> tuple[RidgeRegression, Vector]:
+    """Return the regression of the functions of Y on those of X, and their mean squares.
+
+    Parameters
+    ----------
+    problem : Problem
+        Centred bases and moments.
+    """
+    goal, n = objective(problem, 0.0), problem.moments.weight
+    mean, unit = np.zeros(len(goal.c_y)), problem.moments.trace_x / n
+    return RidgeRegression(problem.x, n, mean, n * goal.b.T, unit), goal.c_y
 
 
 def tried_ridges(fit: RidgeRegression) -> Vector:
