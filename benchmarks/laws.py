@@ -30,7 +30,9 @@ def fit(X, y) -> JointDistribution:
     """Compare the fit with the pass over the data that it is made of."""
 
     def estimate():
-        model = JointDistribution(*KERNELS, regularization=1e-6, random_state=SEED)
+        model = JointDistribution(
+            *KERNELS, regularization=1e-6, positivity="none", random_state=SEED
+        )
         return model.fit(X, y)
 
     def reduce():

@@ -203,8 +203,8 @@ def _joint(units: tuple[float, float]) -> Family:
     """Return joint distributions: free marginals, exact ones, the paper's constraints."""
     tightened = {"marginals": "total", "positivity": "tightened"}
     variants = {
-        "JDL": Variant(RIDGES_JDL, {"marginals": "free"}),
-        "JDL exact": Variant(RIDGES_JDL, {"marginals": "exact"}),
+        "JDL": Variant(RIDGES_JDL, {"marginals": "free", "positivity": "none"}),
+        "JDL exact": Variant(RIDGES_JDL, {"marginals": "exact", "positivity": "none"}),
         "JDL tightened": Variant(RIDGES_TIGHTENED, tightened),
     }
     return Family(partial(made, JointDistribution, units), variants, *SCALES_JDL)
@@ -222,7 +222,7 @@ def _embedded(units: tuple[float, float]) -> Family:
     """Return conditional mean embeddings, free or with both constraints on average."""
     average = {"normalization": "average", "positivity": "average"}
     variants = {
-        "CME": Variant(RIDGES_CME),
+        "CME": Variant(RIDGES_CME, {"positivity": "none"}),
         "CME average": Variant(RIDGES_CME, average),
     }
     return Family(partial(made, ConditionalMeanEmbedding, units), variants, *SCALES_CME)

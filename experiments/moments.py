@@ -86,8 +86,8 @@ def jdl(
         Of the estimator.
     """
     variants = {
-        "JDL": Variant(ridges, {"marginals": "free"}),
-        "JDL exact": Variant(ridges, {"marginals": "exact"}),
+        "JDL": Variant(ridges, {"marginals": "free", "positivity": "none"}),
+        "JDL exact": Variant(ridges, {"marginals": "exact", "positivity": "none"}),
         "JDL tightened": Variant(FEW, {"marginals": "total", "positivity": "tightened"}),
     }
     return _kernel_family(JointDistribution, variants, scales, names, arguments)
@@ -107,7 +107,10 @@ def cme(
         As for joint distributions.
     """
     average = {"normalization": "average", "positivity": "average"}
-    variants = {"CME": Variant(ridges), "CME average": Variant(ridges, average)}
+    variants = {
+        "CME": Variant(ridges, {"positivity": "none"}),
+        "CME average": Variant(ridges, average),
+    }
     return _kernel_family(ConditionalMeanEmbedding, variants, scales, names, arguments)
 
 
@@ -119,7 +122,10 @@ def jpdl(names: Sequence[str], ridges: Sequence[float] = SMALL) -> Family:
     names, ridges
         As for joint distributions.
     """
-    variants = {"JPDL": Variant(ridges), "JPDL sos": Variant(FEW, {"positivity": "sos"})}
+    variants = {
+        "JPDL": Variant(ridges, {"positivity": "none"}),
+        "JPDL sos": Variant(FEW, {"positivity": "sos"}),
+    }
 
     def make(_: float, __: float) -> PolynomialJointDistribution:
         return PolynomialJointDistribution(4, regularization=1.0, random_state=0)

@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -21,10 +22,12 @@ from jointdist.errors import InfeasibleError, SignedLawWarning, ToleranceWarning
 from jointdist.kernels import Delta, Gaussian, Laplace, Polynomial
 from jointdist.programs import Status
 
-CME = jd.ConditionalMeanEmbedding
+CME = partial(jd.ConditionalMeanEmbedding, positivity="none")
 
 
-@parametrize_with_checks([CME(), CME(low_rank=False)])
+@parametrize_with_checks(
+    [jd.ConditionalMeanEmbedding(), jd.ConditionalMeanEmbedding(low_rank=False)]
+)
 @pytest.mark.filterwarnings("ignore:ConditionalMeanEmbedding.partial_fit:UserWarning")
 @pytest.mark.filterwarnings("ignore::jointdist.errors.SignedLawWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")

@@ -40,13 +40,16 @@ def words():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"regularization": -1}, r'a number of at least 0, or "auto"\. Got -1\.$'),
-        ({"regularization": "small"}, r'a number of at least 0, or "auto"\. Got \'small\''),
-        ({"regularization": True}, r'a number of at least 0, or "auto"\. Got True'),
-        ({"regularization": np.nan}, r'a number of at least 0, or "auto"\. Got nan'),
-        ({"regularization": np.inf}, r'a number of at least 0, or "auto"\. Got inf'),
+        ({"regularization": -1}, r'a number .*, "auto" or "loo"\. Got -1\.$'),
+        ({"regularization": "small"}, r'a number .*, "auto" or "loo"\. Got \'small\''),
+        ({"regularization": True}, r'a number .*, "auto" or "loo"\. Got True'),
+        ({"regularization": np.nan}, r'a number .*, "auto" or "loo"\. Got nan'),
+        ({"regularization": np.inf}, r'a number .*, "auto" or "loo"\. Got inf'),
         ({"marginals": "both"}, r"one of \('free', 'total', 'exact'\)\. Got 'both'"),
-        ({"positivity": "yes"}, r"one of \('none', 'tightened', .*'grid'.*\)\. Got 'yes'"),
+        (
+            {"positivity": "yes"},
+            r"one of \('projected', .*'none', .*'grid'.*\)\. Got 'yes'",
+        ),
         ({"positivity": None}, r"one of .* Got None"),
         ({"kernel_x": "rbf"}, r'a kernel, .* or "auto"\. Got \'rbf\''),
         ({"kernel_y": 3}, r'a kernel, .* or "auto"\. Got 3'),

@@ -87,8 +87,8 @@ def marginal_draws(task: Task, seed: int) -> Predictor:
 
 
 def joint(model: Any, task: Task, seed: int) -> Predictor:
-    """A model of this package: quantiles, draws, or the chance that Y is low."""
-    fitted = model(random_state=seed).fit(task.X, task.Y)
+    """A signed model of this package: quantiles, draws, or the chance that Y is low."""
+    fitted = model(random_state=seed, positivity="none").fit(task.X, task.Y)
     if task.kind == "law":
         return lambda X: fitted.given(x=X).quantile(LEVELS)
     if task.kind == "joint":
@@ -96,9 +96,11 @@ def joint(model: Any, task: Task, seed: int) -> Predictor:
     return lambda X: fitted.given(x=X).prob(lambda y: y <= task.threshold)
 
 
-def polynomial(*, random_state: int) -> jointdist.PolynomialJointDistribution:
+def polynomial(
+    *, random_state: int, positivity: str
+) -> jointdist.PolynomialJointDistribution:
     del random_state  # nothing is random
-    return jointdist.PolynomialJointDistribution()
+    return jointdist.PolynomialJointDistribution(positivity=positivity)
 
 
 def chances(classifier: Callable[[int], Any], task: Task, seed: int) -> Predictor:

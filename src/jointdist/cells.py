@@ -342,8 +342,9 @@ def _cuts(Z: Vector, w: Vector, most: int) -> list[tuple[int, float, int, int]]:
         centre = share @ z / share.sum()
         spread = share @ (z - centre) ** 2
         direction = int(spread.argmax()) if len(rows) > 1 else 0
-        column = np.sort(z[:, direction])
-        at = column[(len(column) - 1) // 2]
+        order = np.argsort(z[:, direction])
+        column, reached = z[order, direction], np.cumsum(share[order])
+        at = column[np.searchsorted(reached, reached[-1] / 2)]
         if at == column[-1]:  # more than half of the rows are there
             below = column[column < at]
             at = below[-1] if below.size else at

@@ -35,7 +35,7 @@ from jointdist.search import Pivoting, Seed
 from jointdist.selection import Selection
 from jointdist.sides import Side, paired_moments
 from jointdist.tuning import Contest
-from jointdist.valid import Isotonic, Projector
+from jointdist.valid import TRIED, TRUSTED, Isotonic, Projector
 
 __all__ = ["CmePositivity", "ConditionalMeanEmbedding"]
 
@@ -43,7 +43,6 @@ CmePositivity: TypeAlias = Literal["projected", "isotonic", "none", "average", "
 
 _MOST = 5_000  # rows of the full estimator
 _LAW = 0.1  # mass of an embedding that says anything; less has no skill
-_TRIED = 256  # rows by which the ridge of projections is chosen
 _FEATURES = 64  # of Y, for laws of the full estimator that are made valid
 _ALONE = 1 - 1e-9  # the leverage of a row, at most
 _JITTER = 1e-13  # of the trace, that makes a kernel matrix definite
@@ -215,7 +214,7 @@ class ConditionalMeanEmbedding(KernelEstimator):
             ("normalization", self.normalization),
             ("positivity", self._scope),
         ):
-            rule = "no constraint of the program if not `low_rank`"
+            rule = '"none" if not `low_rank`, or laws made valid later'
             require(self.low_rank or value == "none", where, name, rule, value)
 
     @property
@@ -308,7 +307,7 @@ class ConditionalMeanEmbedding(KernelEstimator):
         executor = executor_for(sample.x, self.executor)
         self._support, self._which = _atoms(points, self._codings[1], sample, executor)
         self._rows, self._weights = sample, _added(weights, self._which)
-        self._projector: Projector | Isotonic | None = None
+        self._projectors: dict[str, Projector | Isotonic] = {}  # made when first needed
         return self
 
     def _trial(self, contest: Contest, x: Side, y: Side, part: int) -> Trial:
@@ -342,16 +341,16 @@ class ConditionalMeanEmbedding(KernelEstimator):
         queries = Queries(x, self.basis_x_, H, executor, coding, offset=-1.0)
         if self.positivity == self._scope:
             return Laws(self._support, queries, divided=False)
-        queries = replace(queries, trusted=(1 - self.basis_x_.relative_error) / 2)
-        if self._projector is None:
-            self._projector = self._valid()
-        return self._projector.laws(Laws(self._support, queries))
+        queries = replace(queries, trusted=TRUSTED * (1 - self.basis_x_.relative_error))
+        if self.positivity not in self._projectors:
+            self._projectors[self.positivity] = self._valid()
+        return self._projectors[self.positivity].laws(Laws(self._support, queries))
 
     def _valid(self) -> Projector | Isotonic:
         """Return what makes laws valid, its ridge chosen by leaving rows out."""
         if self.positivity == "isotonic":
             return Isotonic.on(self._support, self._name)
-        rows = self._rows.choose(_TRIED, 0)
+        rows, w = self._rows.typical(TRIED)
         points = to_numpy(self._rows.y.take(rows))
         basis = self.basis_y_ if self.low_rank else self._features_of_y()
         sums = _weighted_mean(basis, self._rows)
@@ -359,7 +358,7 @@ class ConditionalMeanEmbedding(KernelEstimator):
         weights = self._rows.weights
         sample = Atoms(basis, self._codings[1], self._rows.y, weights, sums, executor)
         projector = Projector.on(self._support, Support(sample))
-        return projector.tuned(self._left_out(rows), points)
+        return projector.tuned(self._left_out(rows, w), points, w)
 
     def _features_of_y(self) -> Basis:
         """Return a basis of Y for the full estimator, which has none."""
@@ -371,14 +370,15 @@ class ConditionalMeanEmbedding(KernelEstimator):
         sums = like(to_numpy(weighted).sum(axis=0), phi)
         return side_basis(low, self._rows.size, sums, phi.T @ weighted, centred=False)
 
-    def _left_out(self, rows: NDArray[np.intp]) -> Vector:
+    def _left_out(self, rows: NDArray[np.intp], w: Vector) -> Vector:
         r"""Return the laws at rows of the sample by the model without each, in closed form.
 
-        An embedding is a ridge regression, so that without row k it is :math:`(\hat\mu - h
-        k_Y(y_k, \cdot)) / (1 - h)`, with the leverage h of the row.
+        Of a row that counts more than once, one is left out. An embedding is a ridge
+        regression, so that without row k it is :math:`(\hat\mu - h k_Y(y_k, \cdot)) / (1 -
+        h)`, with the leverage h of the row.
         """
         sample, n = self._rows, self._rows.size
-        w = np.ones(len(rows)) if sample.weights is None else sample.weights[rows]
+        w = np.minimum(w, 1.0)
         psi = host_features(self.basis_x_, sample.x.take(rows))
         if self.low_rank:
             c = to_numpy(self.basis_x_.eigenvalues) / n
@@ -387,7 +387,8 @@ class ConditionalMeanEmbedding(KernelEstimator):
             found = psi @ self.coefficients_.T
         else:
             found = psi @ to_numpy(self._full_weights).T
-            h = found[np.arange(len(rows)), rows]
+            whole = np.ones(len(rows)) if sample.weights is None else sample.weights[rows]
+            h = found[np.arange(len(rows)), rows] * np.minimum(w / whole, 1.0)
             own = np.zeros_like(found)
             own[np.arange(len(rows)), rows] = 1.0
         h = np.minimum(h, _ALONE)[:, None]

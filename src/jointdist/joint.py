@@ -19,11 +19,10 @@ from jointdist.fitting import Problem
 from jointdist.laws import Laws, Support
 from jointdist.queries import Fixed, Queries
 from jointdist.rows import Rows
-from jointdist.valid import Isotonic, Projector
+from jointdist.valid import TRIED, TRUSTED, Isotonic, Projector
 
 __all__ = ["Joint"]
 
-_TRIED = 256  # rows by which the ridge of projections is chosen
 _ALONE = 1 - 1e-9  # the leverage of a row, at most
 
 
@@ -111,28 +110,30 @@ class Joint:
         problem = self.problem
         basis, H = (problem.x, self.H.T) if towards_y else (problem.y, self.H)
         coding = self.coding_x if towards_y else self.coding_y
-        trusted = (1 - basis.relative_error) / 2 if self.is_valid else 0.0
+        trusted = TRUSTED * (1 - basis.relative_error) if self.is_valid else 0.0
         return Queries(rows, basis, H, problem.executor, coding, trusted=trusted)
 
     def _projector(self, support: Support, *, towards_y: bool) -> Projector | Isotonic:
         rows = self.problem.sample.y if towards_y else self.problem.sample.x
         if self.positivity == "isotonic":
             return Isotonic.on(support, rows.where)
-        some = self.problem.sample.choose(_TRIED, 0)
+        some, weights = self.problem.sample.typical(TRIED)
         points = to_numpy(rows.take(some))
-        return Projector.on(support, support).tuned(
-            self._left_out(some, towards_y=towards_y), points
-        )
+        left_out = self._left_out(some, weights, towards_y=towards_y)
+        return Projector.on(support, support).tuned(left_out, points, weights)
 
-    def _left_out(self, rows: NDArray[np.intp], *, towards_y: bool) -> Vector:
+    def _left_out(
+        self, rows: NDArray[np.intp], weights: Vector, *, towards_y: bool
+    ) -> Vector:
         r"""Return the laws at rows of the sample by the model without each, in closed form.
 
-        The mean of a function of Y is a ridge regression on those of X, so that without row k
-        it is :math:`(\hat\psi - h \psi) / (1 - h)`, with the leverage h of the row.
+        Of a row that counts more than once, one is left out. The mean of a function of Y is a
+        ridge regression on those of X, so that without row k it is :math:`(\hat\psi - h \psi)
+        / (1 - h)`, with the leverage h of the row.
         """
         problem, sample = self.problem, self.problem.sample
         n = problem.moments.weight
-        w = np.ones(len(rows)) if sample.weights is None else sample.weights[rows]
+        w = np.minimum(weights, 1.0)
         psi_x = host_features(problem.x, sample.x.take(rows))
         psi_y = host_features(problem.y, sample.y.take(rows))
         c_x, c_y = (to_numpy(side.eigenvalues) / n for side in (problem.x, problem.y))

@@ -11,6 +11,7 @@ from jointdist.rows import Rows, as_weights
 
 __all__ = ["Sample"]
 
+_SORTED = 1 << 13  # rows that are looked through for equal ones
 _COPIED = 1 << 26  # bytes of an array that is copied
 
 
@@ -87,6 +88,32 @@ class Sample:
             return rows
         rng = np.random.default_rng(seed)  # type: ignore[arg-type]
         return np.sort(rng.choice(rows, limit, replace=False))
+
+    def typical(self, limit: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Return the numbers of distinct rows that stand for all, and their weights.
+
+        All of them, or ``limit`` that are spread evenly over the rows in their order: a weight
+        of two is two rows, wherever they are. Of many rows, a random choice.
+
+        Parameters
+        ----------
+        limit : int
+            The number of rows.
+        """
+        if self.n > _SORTED:
+            rows = self.choose(limit, 0)
+            return rows, _weights(self)[rows]
+        table = np.concatenate([_table(self.x), _table(self.y)], axis=1)
+        _, rows, which = np.unique(table, axis=0, return_index=True, return_inverse=True)
+        weights = np.bincount(which.ravel(), _weights(self)).astype(np.float64)
+        rows, weights = rows[weights > 0], weights[weights > 0]
+        if len(rows) <= limit:
+            return rows, weights
+        places = (np.arange(limit) + 0.5) / limit * weights.sum()
+        chosen, count = np.unique(
+            np.searchsorted(np.cumsum(weights), places), return_counts=True
+        )
+        return rows[chosen], count * weights.sum() / limit
 
     def joined(self, other: "Sample") -> "Sample":
         """Return the rows of both samples, copied."""

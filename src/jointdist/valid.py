@@ -31,8 +31,11 @@ from jointdist.queries import Fixed, Queries
 
 __all__ = ["Isotonic", "Kept", "Projector", "Rising", "Tilting", "ValidLaws"]
 
+TRIED = 512  # rows by which the ridge of projections is chosen
+TRUSTED = 0.1  # the share of what features represent of the sample's kernel, on average
+
 _CELLS = 512  # of one column
-_CELLS_APART = 2048  # of several columns
+_CELLS_APART = 1024  # of several columns
 _CELLS_IN_ORDER = 4096  # of isotonic laws
 _FEATURES = 15, 30  # of a kernel, the leading ones: at least, and at most
 _LEADING = 1e-3  # of the variance of the first one; if more features have it, more are kept
@@ -44,6 +47,7 @@ _MEANS = 64  # columns of which these are
 _MOMENTS = 0.1  # the ridge of moments beside that of the first feature
 _RIDGE = 1e-2  # where it cannot be chosen
 _RIDGES = (1.0, 0.1, 1e-2, 1e-3, 1e-4)  # that are tried
+_HALF = 10**0.5  # of a step between them, around the best
 _LARGEST = 1e5  # of a feature
 _LEAST_MASS = 0.5  # of a signed law; the rest is the sample's
 _WORKED = 1 << 18  # numbers that are worked on at a time
@@ -133,7 +137,7 @@ class Projector:
         family = replace(self.family, ridge=_ridge(self.kept, ridge))
         return replace(self, family=family)
 
-    def tuned(self, t: Vector, points: Vector) -> "Projector":
+    def tuned(self, t: Vector, points: Vector, weights: Vector) -> "Projector":
         """Return the same with the ridge that is best for laws and what came of them.
 
         Parameters
@@ -142,6 +146,8 @@ class Projector:
             Signed laws that do not know what came of them.
         points : array of shape (q, d)
             What did, coded.
+        weights : array of shape (q,)
+            How often.
         """
         if not len(t):
             return self
@@ -151,9 +157,13 @@ class Projector:
         def score(ridge: float) -> float:
             family = self.with_ridge(ridge).family
             w = family.weights(family.solve(targets).theta)
-            return float(energy.scores(w / self.cells.atoms.mean - 1, near).mean())
+            scores = energy.scores(w / self.cells.atoms.mean - 1, near)
+            return float(np.average(scores, weights=weights))
 
-        return self.with_ridge(min(_RIDGES, key=score))
+        scored = {ridge: score(ridge) for ridge in _RIDGES}
+        best = min(scored, key=lambda ridge: scored[ridge])
+        scored |= {ridge: score(ridge) for ridge in (best * _HALF, best / _HALF)}
+        return self.with_ridge(min(scored, key=lambda ridge: scored[ridge]))
 
     def targets(self, t: Vector) -> Vector:
         """Return the means of the functions under signed laws, ``(q, r)``."""
