@@ -32,7 +32,10 @@ AVERAGE = {"normalization": "average", "positivity": "average"}
         (JDL, {"positivity": "grid", "grid_rows": 50, "regularization": 0.01}),
         (CME, {"regularization": 0.1}),
         (CME, AVERAGE),
-        (clone(CME).set_params(kernel_y="auto", low_rank=False), {"regularization": 1.0}),
+        (
+            clone(CME).set_params(kernel_y="auto", low_rank=False, positivity="none"),
+            {"regularization": 1.0},
+        ),
         (JPDL, {"regularization": 1.0}),
         (JPDL, {"positivity": "sos"}),
     ],

@@ -101,6 +101,7 @@ def fitted(X, Y, w=None, marginals="exact", **arguments):
         Gaussian(1.5),
         tol=0.2,
         marginals=marginals,
+        positivity="none",
         random_state=0,
         executor=Executor(workers=2, block_rows=31),
         **arguments,

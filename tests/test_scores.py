@@ -58,6 +58,7 @@ def sides(kind):
 
 
 WIDE = Gaussian(1.5)
+Signed = partial(JointDistribution, positivity="none")
 KERNELS = {
     "scalar": Gaussian(1.0),
     "rounded": Gaussian(1.0),
@@ -67,12 +68,14 @@ KERNELS = {
     "mixed": Delta(0.2).on(0) * Gaussian(1.0).on(1),
 }
 MODELS = {
-    "JDL": partial(JointDistribution, WIDE, regularization=1e-4, random_state=0),
+    "JDL": partial(Signed, WIDE, regularization=1e-4, random_state=0),
     "free JDL": partial(
-        JointDistribution, WIDE, regularization=1e-4, marginals="free", random_state=0
+        Signed, WIDE, regularization=1e-4, marginals="free", random_state=0
     ),
-    "CME": partial(ConditionalMeanEmbedding, WIDE, regularization=1e-3),
-    "JPDL": partial(PolynomialJointDistribution, degree=3, regularization=1e-4),
+    "CME": partial(ConditionalMeanEmbedding, WIDE, regularization=1e-3, positivity="none"),
+    "JPDL": partial(
+        PolynomialJointDistribution, degree=3, regularization=1e-4, positivity="none"
+    ),
 }
 NUMBERS = ["scalar", "rounded", "counts", "vector"]
 
@@ -444,7 +447,7 @@ def groups():
     laws = [stats.norm(0, 1), stats.expon(2), stats.t(3, 1, 4)]
     x = np.repeat(names, n)[:, None]
     y = np.concatenate([law.ppf((np.arange(n) + 0.5) / n) for law in laws])
-    model = JointDistribution(Delta(), Delta(), regularization=0.0, tol=0.0).fit(x, y)
+    model = Signed(Delta(), Delta(), regularization=0.0, tol=0.0).fit(x, y)
     rng = np.random.default_rng(0)
     which, u = rng.integers(0, 3, 3000), rng.random(3000)
     drawn = np.choose(which, [law.ppf(u) for law in laws])

@@ -178,7 +178,7 @@ class TestSubtraction:
         how = jd.Selection(cv=4, regularizations=[1e-4, 1e-2])
         kernels = Gaussian(1.0), Delta() if words else Gaussian(0.5)
         model = JD(*kernels, marginals=marginals, selection=how, random_state=0).fit(X, y)
-        chosen = model.selection_.chosen
+        chosen = model.selection_.chosen  # by signed laws
         order = np.lexsort(np.c_[X, np.unique(y, return_inverse=True)[1]].T[::-1])
         parts = [part for i in range(2) for part in held_out(100, 4, model._seed + i)]
         assert model.selection_.folds == len(parts) == 8
@@ -187,7 +187,8 @@ class TestSubtraction:
             held, rest = order[part], np.delete(order, part)
             for j, ridge in enumerate(chosen.regularizations):
                 other = JD(*kernels, marginals=marginals, regularization=ridge * 100 / 75)
-                law = other.fit(X[rest], y[rest]).given(x=X[held])
+                other = other.set_params(positivity="none").fit(X[rest], y[rest])
+                law = other.given(x=X[held])
                 found[i, j] = scores.energy_score(law, y[held]).mean()
         assert_allclose(chosen.scores, found.mean(axis=0), rtol=1e-7)
         assert_allclose(chosen.errors, found.std(axis=0, ddof=1) / 8**0.5, rtol=1e-5)
@@ -197,7 +198,7 @@ class TestSubtraction:
         X, y = data(100)
         how = jd.Selection(cv=0.25, regularizations=[1e-3, 1e-1])
         kernels = Gaussian(1.0), Gaussian(0.5)
-        model = CME(*kernels, selection=how, random_state=0).fit(X, y)
+        model = CME(*kernels, positivity="none", selection=how, random_state=0).fit(X, y)
         chosen = model.selection_.chosen
         order, found = np.lexsort(np.c_[X, y].T[::-1]), np.zeros((1, 2))
         X, y = X[order], y[order]
@@ -237,7 +238,8 @@ class TestSubtraction:
         for i, part in enumerate(held_out(100, 0.25, model._seed)):
             held, rest = order[part], np.delete(order, part)
             for j, ridge in enumerate(chosen.regularizations):
-                other = JPDL(3, regularization=ridge * 100 / 75).fit(X[rest], y[rest])
+                other = JPDL(3, regularization=ridge * 100 / 75, positivity="none")
+                other.fit(X[rest], y[rest])
                 found[i, j] = scores.crps(other.given(x=X[held]), y[held]).mean()
         assert_allclose(chosen.scores, found.mean(axis=0), rtol=1e-8)
         assert chosen.degree == 3
@@ -392,7 +394,9 @@ class TestPaper:
         held = order[held_out(300, 0.2, model._seed)[0]]
         rest = np.setdiff1d(order, held)
         ridge = model.regularization_ * 300 / 240
-        other = JD(model.kernel_x_, model.kernel_y_, regularization=ridge)
+        other = JD(
+            model.kernel_x_, model.kernel_y_, regularization=ridge, positivity="none"
+        )
         law = other.fit(X[rest], y[rest]).given(x=X[held])
         assert_allclose(loss(law, y[held]).mean(), model.selection_.score, rtol=1e-6)
         share = (y[held] <= low).mean()

@@ -66,7 +66,7 @@ def dependent(n, seed=0, noise=0.4):
 
 
 def fitted(kernels, X, Y, weights=None, **options):
-    options = {"regularization": 1e-2, "random_state": 0} | options
+    options = {"regularization": 1e-2, "positivity": "none", "random_state": 0} | options
     return jd.JointDistribution(*kernels, **options).fit(X, Y, weights)
 
 

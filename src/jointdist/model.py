@@ -87,8 +87,8 @@ class JointDistribution(KernelEstimator, JointEstimator):
     grid_rows : int, default=20_000
         The most rows on whose grid ``"grid"`` holds.
     selection : Selection, optional
-        How kernels and ridge are chosen, if they are; by default by the energy score of the
-        laws in five-fold cross-validation, on up to 4,096 rows.
+        How kernels and ridge are chosen, if they are, by laws before they are made valid; by
+        default by their energy score in five-fold cross-validation, on up to 4,096 rows.
     random_state : int, Generator, RandomState, optional
         The seed of pivots and of choices of rows.
     executor : Executor, optional
@@ -131,7 +131,7 @@ class JointDistribution(KernelEstimator, JointEstimator):
     array([1.])
     >>> law = model.given(x=[[1.0, 0.0]])
     >>> law.interval(0.9).round(1), law.prob(lambda y: y > 1).round(1)
-    (array([[0.2, 1.9]]), array([0.5]))
+    (array([[0.1, 2. ]]), array([0.5]))
     """
 
     def __init__(

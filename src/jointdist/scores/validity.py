@@ -50,7 +50,8 @@ def normalization_error(law: Conditional) -> Vector:
     >>> from jointdist import scores
     >>> from jointdist.kernels import Gaussian
     >>> y = np.arange(20.0)
-    >>> model = jd.ConditionalMeanEmbedding(Gaussian(5.0), Gaussian(5.0))
+    >>> kernels = Gaussian(5.0), Gaussian(5.0)
+    >>> model = jd.ConditionalMeanEmbedding(*kernels, positivity="none")
     >>> law = model.fit(y[:, None], y).given([[10.0], [100.0]])
     >>> scores.normalization_error(law).round(1)
     array([0., 1.])
@@ -118,7 +119,9 @@ def negative_probability_share(
     >>> from jointdist import scores
     >>> from jointdist.kernels import Gaussian
     >>> y = np.arange(5.0)
-    >>> model = jd.JointDistribution(Gaussian(1.0), Gaussian(1.0), regularization=0.01)
+    >>> model = jd.JointDistribution(
+    ...     Gaussian(1.0), Gaussian(1.0), regularization=0.01, positivity="none"
+    ... )
     >>> law = model.fit(y[:, None], y).given([[2.0], [2.0], [4.0]])
     >>> round(scores.negative_probability_share(law, lambda y: y == 0), 6)
     0.666667
@@ -151,10 +154,13 @@ def negative_ratio_share(law: Conditional) -> float:
     >>> from jointdist import scores
     >>> from jointdist.kernels import Gaussian
     >>> y = np.arange(5.0)
-    >>> model = jd.JointDistribution(Gaussian(1.0), Gaussian(1.0), regularization=0.01)
-    >>> law = model.fit(y[:, None], y).given([[2.0]])
-    >>> round(scores.negative_ratio_share(law), 6)
+    >>> model = jd.JointDistribution(
+    ...     Gaussian(1.0), Gaussian(1.0), regularization=0.01, positivity="none"
+    ... ).fit(y[:, None], y)
+    >>> round(scores.negative_ratio_share(model.given([[2.0]])), 6)
     0.4
+    >>> scores.negative_ratio_share(model.refit(positivity="projected").given([[2.0]]))
+    0.0
     """
     laws = laws_of("negative_ratio_share", law)
     atoms = laws.atoms
@@ -170,7 +176,7 @@ def _negative(atoms: Atoms, t: Vector) -> Vector:
     """Return the weight in the sample of the atoms at which each ratio is negative."""
 
     def block(start: int, z: Array) -> Vector:
-        negative = atoms.features(z) @ t.T < -1 - _ROUNDING
+        negative = atoms.ratio(start, z, t) < -_ROUNDING
         share: Vector = atoms.shares[start : start + len(negative)] @ negative
         return share
 
