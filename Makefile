@@ -9,7 +9,7 @@ EXPERIMENTS := gaussian tolerance uniform cauchy speed famafrench
 PRESET ?= quick
 JOBS ?= 1
 
-.PHONY: demo test lint unit bench peers experiments experiments-quick $(EXPERIMENTS) pages clean
+.PHONY: demo test lint unit bench peers quality experiments experiments-quick $(EXPERIMENTS) pages clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
@@ -52,6 +52,11 @@ $(EXPERIMENTS): $(VENV)/.dev
 # The comparison with other packages.
 peers: $(VENV)/.peers
 	$(BIN)/python -m benchmarks.peers --preset $(PRESET)
+
+# The exam of valid laws, beside other packages; what is there is not computed again.
+quality: PRESET = exam
+quality: $(VENV)/.peers
+	$(BIN)/python -m benchmarks.quality --preset $(PRESET) --jobs $(JOBS)
 
 # Pages and pictures of docs/results, from its tables.
 pages: $(VENV)/.dev

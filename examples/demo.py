@@ -78,8 +78,8 @@ def how_good(model: jd.JointDistribution, X: np.ndarray, Y: np.ndarray) -> None:
     console.print(
         f"{jd.scores.coverage(law, Y).mean():.1%} of arrivals fell into their 90 % intervals. "
         f"The laws are {model.score(X, Y):.0%} better than the law of all flights (CRPS). "
-        f"{law[:200].negative_share().mean():.1%} of their weight is negative: laws are signed "
-        f"unless the model is asked for positivity."
+        f"{law[:200].projection().moved.mean():.1%} of their weight was moved to make them "
+        f"probability laws."
     )
 
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from jointdist import plots, scores
     from jointdist.classifier import JointClassifier
     from jointdist.cme import ConditionalMeanEmbedding
+    from jointdist.conformal import ConformalCalibration
     from jointdist.jpdl import PolynomialJointDistribution
     from jointdist.klr import KernelLogisticRegression
     from jointdist.law import Conditional
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Conditional",
     "ConditionalMeanEmbedding",
+    "ConformalCalibration",
     "DistributionRegressor",
     "JointClassifier",
     "JointDistribution",
@@ -38,6 +40,7 @@ __version__ = "0.1.0"
 _LATER = {  # imported when asked for
     "Conditional": "law",
     "ConditionalMeanEmbedding": "cme",
+    "ConformalCalibration": "conformal",
     "DistributionRegressor": "regressor",
     "JointClassifier": "classifier",
     "JointDistribution": "model",
