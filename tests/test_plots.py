@@ -189,7 +189,7 @@ def test_the_band_of_bars_is_what_chance_gives(words):
 
 
 def test_values_of_signed_laws_beyond_the_ends_are_in_the_outer_bars(plain):
-    signed = fitted(plain.X, plain.y, regularization=1e-6)
+    signed = fitted(plain.X, plain.y, regularization=1e-6, positivity="none")
     law, points = signed.given([0.0, 0.0]), np.linspace(-4, 4, 500)
     cdf = law[0].cdf(points, grid=True)[0]
     assert cdf.min() < -1e-4
@@ -200,7 +200,9 @@ def test_values_of_signed_laws_beyond_the_ends_are_in_the_outer_bars(plain):
 
 
 def test_laws_that_do_not_exist_are_in_no_bar(plain):
-    embedding = ConditionalMeanEmbedding(GAUSSIAN, GAUSSIAN, regularization=1e-3)
+    embedding = ConditionalMeanEmbedding(
+        GAUSSIAN, GAUSSIAN, regularization=1e-3, positivity="none"
+    )
     law = embedding.fit(plain.X, plain.y).given([0.0, 1e9])
     with pytest.warns(SignedLawWarning):
         ax = plots.pit_histogram(law, [9.0, 0.0], bins=8)
@@ -508,7 +510,7 @@ def test_ratios_of_many_columns_hold_the_others(words):
 
 
 def test_negative_densities_are_marked(plain):
-    signed = fitted(plain.X, plain.y, regularization=1e-6)
+    signed = fitted(plain.X, plain.y, regularization=1e-6, positivity="none")
     ax = plots.density_map(signed, plain.X)
     assert ax.collections[0].get_array().min() < 0
     assert hatched(ax)

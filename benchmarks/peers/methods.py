@@ -87,8 +87,8 @@ def marginal_draws(task: Task, seed: int) -> Predictor:
 
 
 def joint(model: Any, task: Task, seed: int) -> Predictor:
-    """A signed model of this package: quantiles, draws, or the chance that Y is low."""
-    fitted = model(random_state=seed, positivity="none").fit(task.X, task.Y)
+    """A model of this package: quantiles, draws, or the chance that Y is low."""
+    fitted = model(random_state=seed).fit(task.X, task.Y)
     if task.kind == "law":
         return lambda X: fitted.given(x=X).quantile(LEVELS)
     if task.kind == "joint":
@@ -96,11 +96,9 @@ def joint(model: Any, task: Task, seed: int) -> Predictor:
     return lambda X: fitted.given(x=X).prob(lambda y: y <= task.threshold)
 
 
-def polynomial(
-    *, random_state: int, positivity: str
-) -> jointdist.PolynomialJointDistribution:
-    del random_state  # nothing is random
-    return jointdist.PolynomialJointDistribution(positivity=positivity)
+def signed(kind: Any, random_state: int) -> Any:
+    """A model as it is, with laws that may have negative weights."""
+    return kind(positivity="none", random_state=random_state)
 
 
 def chances(classifier: Callable[[int], Any], task: Task, seed: int) -> Predictor:
@@ -318,15 +316,21 @@ def _logistic(seed: int) -> jointdist.KernelLogisticRegression:
     return jointdist.KernelLogisticRegression(random_state=seed)
 
 
-_JOINT = Method(partial(joint, jointdist.JointDistribution), "jointdist")
-_POLYNOMIAL = Method(partial(joint, polynomial), "jointdist", limit=12_000)
+_JOINT = Method(partial(joint, partial(signed, jointdist.JointDistribution)), "jointdist")
+_POLYNOMIAL = Method(
+    partial(joint, partial(signed, jointdist.PolynomialJointDistribution)),
+    "jointdist",
+    limit=12_000,
+)
 _MANY = 20_000
 
 METHODS: dict[str, dict[str, Method]] = {
     "law": {
         "JointDistribution": _JOINT,
         "ConditionalMeanEmbedding": Method(
-            partial(joint, jointdist.ConditionalMeanEmbedding), "jointdist", limit=2_000
+            partial(joint, partial(signed, jointdist.ConditionalMeanEmbedding)),
+            "jointdist",
+            limit=2_000,
         ),
         "PolynomialJointDistribution": _POLYNOMIAL,
         "quantile-forest": Method(quantile_forest, "quantile-forest", limit=50_000),

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import add
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,8 @@ __all__ = ["CellSupport", "Cells", "cells_of"]
 
 _DIRECTIONS = 16  # of features, the first ones, along which cells are cut
 _LEARNED = 1 << 15  # rows that tell where
+_ROUNDING = 1e-12  # of a cdf
+_TINY = 1e-15  # of the weight of the sample
 _WHOLE = 4  # times as many rows as cells, below which equal rows are looked for
 
 
@@ -166,7 +168,7 @@ class CellSupport(Support):
         The same as the model sees them.
     """
 
-    atoms: Cells
+    atoms: Cells  # pyrefly: ignore[bad-override-mutable-attribute]
 
     def __init__(self, atoms: Cells, sample: Support) -> None:
         super().__init__(atoms)
@@ -180,6 +182,74 @@ class CellSupport(Support):
                 self.atoms, same.order, same.values, same.edges
             )
         return self._ordered[column]
+
+    def quantiles(self, column: int, t: Vector, mass: Vector, levels: Vector) -> Vector:
+        """Return the lowest values at which cdfs of a column reach levels, ``(q, l)``.
+
+        Parameters
+        ----------
+        column : int
+            The column.
+        t, mass : arrays of shape (q, K) and (q,)
+            The laws.
+        levels : array of shape (q, l)
+            The levels, for each law its own.
+        """
+        if self.atoms.width > 1:
+            return super().quantiles(column, t, mass, levels)
+        line, found = self.line, np.empty(levels.shape)
+        W = line.weights(t, mass)
+        F = np.cumsum(W, axis=1)
+        F[:, -1] = np.inf
+        for own, p, w, cdf in zip(found, levels - _ROUNDING, W, F, strict=True):
+            k = np.searchsorted(cdf, p)
+            below = np.where(k > 0, cdf[k - 1], 0.0)
+            share = np.divide(p - below, w[k], out=np.zeros_like(p), where=w[k] > 0)
+            sought = line.before[k] + share * line.shares[k]
+            j = np.searchsorted(line.reached, sought - _TINY)
+            own[:] = line.values[np.clip(j, line.starts[k], line.starts[k + 1] - 1)]
+        return found
+
+    def cdfs(self, t: Vector, mass: Vector, points: Vector) -> Vector:
+        """Return the cdfs of laws of one column at a point each, ``(q,)``.
+
+        Parameters
+        ----------
+        t, mass : arrays of shape (q, K) and (q,)
+            The laws.
+        points : array of shape (q,)
+            The points.
+        """
+        line = self.line
+        W = line.weights(t, mass)
+        F, which = np.cumsum(W, axis=1), np.arange(len(t))
+        upto = np.searchsorted(line.values, points, side="right")
+        k = line.rank[np.maximum(upto - 1, 0)]
+        inside = (line.upto[upto] - line.before[k]) / line.shares[k]
+        found: Vector = F[which, k] - W[which, k] * (1 - inside)
+        return np.where(upto > 0, found, 0.0)
+
+    @cached_property
+    def line(self) -> "Line":
+        """The cells of one column, from the lowest to the highest."""
+        same, p = self._sample.ordered(0), self.atoms.mean
+        cell = self.atoms.cell[same.order]
+        starts = np.flatnonzero(np.diff(cell, prepend=-1))
+        order = cell[starts]
+        shares = same.shares
+        upto = np.insert(np.cumsum(shares), 0, 0.0)
+        rank = np.empty(len(p), dtype=np.intp)
+        rank[order] = np.arange(len(order))
+        return Line(
+            same.values,
+            order,
+            p[order],
+            np.append(starts, len(cell)),
+            upto[starts],
+            upto[1:],
+            upto,
+            rank[cell],
+        )
 
     @property
     def density(self) -> Smoothed:
@@ -199,11 +269,50 @@ class CellSupport(Support):
         points : array of shape (k, 1)
             The points, coded.
         """
-        same, cells = self._sample.ordered(0), self.atoms
-        last = np.flatnonzero(np.diff(cells.cell[same.order], append=-1))
-        between = (same.values[last[:-1]] + same.values[last[:-1] + 1]) / 2
-        cell = np.searchsorted(between, points[:, 0])
-        found: Vector = cells.indicators(cell, self.density.at(points)).toarray()
+        line = self.line
+        first = line.starts[1:-1]
+        between = (line.values[first - 1] + line.values[first]) / 2
+        cell = line.order[np.searchsorted(between, points[:, 0])]
+        heights = self.density.at(points)
+        found: Vector = self.atoms.indicators(cell, heights).toarray()
+        return found
+
+
+class Line(NamedTuple):
+    """Cells along one column, from the lowest to the highest.
+
+    Attributes
+    ----------
+    values : array of shape (n,)
+        The atoms, sorted.
+    order : array of shape (K,)
+        The numbers of the cells.
+    shares : array of shape (K,)
+        Their weights in the sample.
+    starts : array of shape (K + 1,)
+        The first sorted atom of each, and the number of atoms.
+    before : array of shape (K,)
+        The weight of the sample below each.
+    reached : array of shape (n,)
+        The weight of the sample up to each atom.
+    upto : array of shape (n + 1,)
+        The weight of the first so many atoms.
+    rank : array of shape (n,)
+        Which of the cells, in order, a sorted atom is in.
+    """
+
+    values: Vector
+    order: Index
+    shares: Vector
+    starts: Index
+    before: Vector
+    reached: Vector
+    upto: Vector
+    rank: Index
+
+    def weights(self, t: Vector, mass: Vector) -> Vector:
+        """Return the weights of the cells in order under laws, ``(q, K)``."""
+        found: Vector = (1 + t[:, self.order]) * (self.shares / mass[:, None])
         return found
 
 
@@ -237,6 +346,28 @@ class OrderedCells(Ordered):
 
         moved = self.shares * (self.values - self.middle)
         return table(self.shares), table(moved), np.zeros(k)
+
+    def prefix(self, points: Vector) -> tuple[Vector, Vector]:
+        r"""Return the sums of :math:`\omega (1, \Psi)` and of :math:`\omega v (1, \Psi)`
+        over the atoms up to each point, for cells one above the other.
+        """
+        upto = np.searchsorted(self.values, points, side="right")
+        starts = np.flatnonzero(np.diff(self.cell, prepend=-1))
+        order = self.cell[starts]
+        k = np.searchsorted(starts, upto, side="left") - 1  # of the last atom, if any
+
+        def sums(values: Vector) -> Vector:
+            total = np.insert(np.cumsum(values), 0, 0.0)
+            whole = np.diff(total[np.append(starts, len(values))])
+            found = np.zeros((len(points), 1 + len(order)))
+            found[:, 0] = total[upto]
+            found[:, 1 + order] = np.where(np.arange(len(order)) < k[:, None], whole, 0.0)
+            some = np.flatnonzero(k >= 0)
+            inside = total[upto[some]] - total[starts[k[some]]]
+            found[some, 1 + order[k[some]]] = inside
+            return found
+
+        return sums(self.shares), sums(self.shares * (self.values - self.middle))
 
     @cached_property
     def spread(self) -> Vector:

@@ -59,6 +59,34 @@ class Support:
             return self.atoms.shares
         return np.where(self.atoms.shares > 0, self.density.at(self.points()), 0.0)
 
+    def quantiles(self, column: int, t: Vector, mass: Vector, levels: Vector) -> Vector:
+        """Return the lowest values at which cdfs of a column reach levels, ``(q, l)``.
+
+        Parameters
+        ----------
+        column : int
+            The column.
+        t, mass : arrays of shape (q, m) and (q,)
+            The laws.
+        levels : array of shape (q, l)
+            The levels, for each law its own.
+        """
+        return quantiles(self.ordered(column), t, mass, levels)
+
+    def cdfs(self, t: Vector, mass: Vector, points: Vector) -> Vector:
+        """Return the cdfs of laws of one column at a point each, ``(q,)``.
+
+        Parameters
+        ----------
+        t, mass : arrays of shape (q, m) and (q,)
+            The laws.
+        points : array of shape (q,)
+            The points.
+        """
+        F, _ = self.ordered(0).prefix(points)
+        found: Vector = (F[:, 0] + np.einsum("qm,qm->q", t, F[:, 1:])) / mass
+        return found
+
     def density_sums(self, points: Vector) -> Vector:
         r"""Return the sums :math:`p(y) (1, \Psi(y))` at points, whose law is the density.
 
@@ -324,11 +352,9 @@ class Laws:
         """Return the quantiles of each column, ``(q, l, d)``."""
 
         def of_column(column: int) -> Vector:
-            ordered = self.support.ordered(column)
-
             def work(t: Vector, mass: Vector, _: slice) -> Vector:
                 every = np.broadcast_to(levels, (len(t), len(levels)))
-                return quantiles(ordered, t, mass, every)
+                return self.support.quantiles(column, t, mass, every)
 
             return self.each(work)
 
@@ -337,13 +363,10 @@ class Laws:
     def cdf(self, points: Vector, *, paired: bool) -> Vector:
         """Return cdfs at points ``(k, d)``: law i at point i, or all laws at all points."""
         if self.atoms.width == 1:
-
-            def sums(own: slice) -> Vector:
-                return self.support.ordered(0).prefix(points[own, 0])[0]
-
             if paired:
-                return self.expected_in_pairs(sums)
-            return self.expected(sums(slice(None)).T)
+                at = points[:, 0]
+                return self.each(lambda t, mass, own: self.support.cdfs(t, mass, at[own]))
+            return self.expected(self.support.ordered(0).prefix(points[:, 0])[0].T)
 
         def below(z: Vector, at: Vector) -> Vector:
             found = np.ones((len(z), len(at)))
@@ -387,8 +410,8 @@ class Laws:
         """Return draws made from uniform numbers ``(q, size)``, as points ``(..., d)``."""
         atoms = self.atoms
         if atoms.width == 1 and atoms.coding.numeric:
-            ordered = self.support.ordered(0)
-            drawn = self.each(lambda t, m, own: quantiles(ordered, t, m, uniform[own]))
+            found = self.support.quantiles
+            drawn = self.each(lambda t, m, own: found(0, t, m, uniform[own]))
             return drawn[..., None]
         which = self.each(lambda t, m, own: scan.clipped_draws(atoms, t, m, uniform[own]))
         return self.picked(which)

@@ -223,7 +223,8 @@ class JointDistribution(KernelEstimator, JointEstimator):
 
     @property
     def _rough(self) -> bool:
-        return self.positivity in ("projected", "isotonic", "none")
+        closed = self.positivity in ("projected", "isotonic", "none")
+        return closed and self._codings[1].numeric
 
     @property
     def _centred(self) -> bool:

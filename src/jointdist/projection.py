@@ -151,8 +151,8 @@ class Exponential:
         hessian -= mean[:, :, None] * mean[:, None, :]
         m = len(ridge)
         hessian[:, np.arange(m), np.arange(m)] += ridge
-        found: Vector = np.asarray(np.linalg.solve(hessian, slope[:, :, None]))[:, :, 0]
-        return found
+        found = np.linalg.solve(hessian, slope[:, :, None])[:, :, 0]
+        return found.astype(np.float64, copy=False)
 
     def _searched(
         self,

@@ -36,7 +36,7 @@ TRUSTED = 0.1  # the share of what features represent of the sample's kernel, on
 
 _CELLS = 512  # of one column
 _CELLS_APART = 1024  # of several columns
-_CELLS_IN_ORDER = 4096  # of isotonic laws
+_CELLS_IN_ORDER = 2048  # of isotonic laws
 _FEATURES = 15, 30  # of a kernel, the leading ones: at least, and at most
 _LEADING = 1e-3  # of the variance of the first one; if more features have it, more are kept
 _MORE = 63  # of words or few values, and of polynomials
@@ -304,7 +304,7 @@ class Isotonic:
     signed : Support
         The atoms of the signed laws.
     cells : CellSupport
-        The same in cells; each value has its own if they are at most 4,096.
+        The same in cells; each value has its own if they are at most 2,048.
     """
 
     signed: Support
