@@ -1,0 +1,115 @@
+"""Laws that are moved and stretched are those of their atoms, one by one."""
+
+import numpy as np
+import pytest
+from law_oracle import Explicit
+from numpy.testing import assert_allclose, assert_array_equal
+from test_law import sides
+
+from jointdist import Conditional, JointDistribution, moved, scores
+from jointdist.moved import Moved
+
+LEVELS = [0.05, 0.4, 0.9]
+CLOSE = {"rtol": 1e-9, "atol": 1e-9}
+
+
+@pytest.fixture(
+    params=[("scalar", "projected"), ("scalar", "none"), ("vector", "projected")]
+)
+def laws(request):
+    """Return moved laws, those that they were, by what they were moved, and outcomes."""
+    kind, positivity = request.param
+    data = sides(kind)
+    model = JointDistribution(
+        data.kernel_x,
+        data.kernel_y,
+        tol=0.05,
+        regularization=1e-3,
+        positivity=positivity,
+        random_state=0,
+    ).fit(data.X, data.Y)
+    base = model.given(x=data.x)
+    d = data.Y.shape[1] if data.Y.ndim == 2 else 1
+    rng = np.random.default_rng(0)
+    shift, stretch = (
+        50 * rng.normal(size=(len(base), d)),
+        rng.uniform(0.1, 3, (len(base), d)),
+    )
+    inner = base._laws
+    law = Conditional(Moved.of(inner, shift, stretch, inner.coding, np.ones(d)))
+    y = shift + stretch * (data.y.reshape(len(base), d) + 1e-6)  # not at an atom
+    squeezed = [a[:, 0] if d == 1 else a for a in (shift, stretch, y)]
+    return law, base, *squeezed
+
+
+def test_atoms_and_weights(laws):
+    law, base, shift, stretch, _ = laws
+    assert_array_equal(law.weights(), base.weights())
+    want = shift[:, None] + stretch[:, None] * base.atoms()
+    assert_allclose(law.atoms(), want, rtol=1e-12)
+
+
+def test_all_that_laws_are_asked_is_of_their_atoms(laws):
+    law, base, _, _, y = laws
+    weights, atoms = law.weights(), law.atoms()
+    each = [Explicit(w[None], z) for w, z in zip(weights, atoms, strict=True)]
+
+    def every(name, *args):
+        return np.concatenate([getattr(one, name)(*args) for one in each])
+
+    assert_allclose(law.mean(), every("mean"), **CLOSE)
+    assert_allclose(law.second_moment(), every("second_moment"), rtol=1e-9, atol=1e-6)
+    assert_allclose(law.cov(), every("cov"), rtol=1e-7, atol=1e-8)
+    assert_allclose(law.var(), base.var() * (law.var() / base.var()), **CLOSE)
+    assert_allclose(law.quantile(LEVELS), every("quantile", LEVELS), **CLOSE)
+    at = y[:1]
+    assert_allclose(law.cdf(at[0]), every("cdf", at)[:, 0], **CLOSE)
+    own = [one.cdf(point[None])[0, 0] for one, point in zip(each, y, strict=True)]
+    assert_allclose(law.cdf(y), own, **CLOSE)
+    f = lambda z: np.cos(z) if z.ndim == 1 else np.cos(z).sum(axis=1)  # noqa: E731
+    want = [(w * f(z)).sum() for w, z in zip(weights, atoms, strict=True)]
+    assert_allclose(law.expect(f), want, **CLOSE)
+    event = lambda z: z > 0 if z.ndim == 1 else z[:, 0] > 0  # noqa: E731
+    want = [(w * event(z)).sum() for w, z in zip(weights, atoms, strict=True)]
+    assert_allclose(law.prob(event), want, **CLOSE)
+
+
+def test_densities_and_draws(laws):
+    law, base, shift, stretch, y = laws
+    unit = stretch if stretch.ndim == 1 else stretch.prod(axis=1)
+    assert_allclose(law.pdf(y), base.pdf((y - shift) / stretch) / unit, rtol=1e-10)
+    grid = law.pdf(y[:4], grid=True)
+    assert_allclose(np.diagonal(grid), law[:4].pdf(y[:4]), rtol=1e-10)
+    drawn = law.sample(5, random_state=3)
+    want = shift[:, None] + stretch[:, None] * base.sample(5, random_state=3)
+    assert_allclose(drawn, want, rtol=1e-10)
+    assert_allclose(law.mode(), shift + stretch * base.mode(), rtol=1e-10)
+    assert_allclose(law[2:5].mean(), law.mean()[2:5], rtol=1e-12)
+
+
+def test_scores(laws):
+    law, _, _, _, y = laws
+    weights, atoms = law.weights(), law.atoms()
+
+    def distance(a, b):
+        apart = a[:, None] - b
+        return np.abs(apart) if apart.ndim == 2 else np.sqrt((apart**2).sum(axis=2))
+
+    want = [
+        Explicit(w[None], z).energy(distance(z, z), distance(own[None], z))[0]
+        for w, z, own in zip(weights, atoms, y, strict=True)
+    ]
+    found = scores.energy_score(law, y, units=1.0)
+    if y.ndim == 1:
+        assert_allclose(found, want, **CLOSE)
+        assert_allclose(scores.crps(law, y), want, **CLOSE)
+    else:  # by draws that are spread evenly
+        assert_allclose(found, want, rtol=0.1, atol=0.05)
+        assert_allclose(found.mean(), np.mean(want), rtol=0.02)
+
+
+def test_some_atoms_stand_for_many(laws, monkeypatch):
+    law, *_ = laws
+    exact = law.expect(np.abs)
+    monkeypatch.setattr(moved, "_STAND", 250)
+    assert_allclose(law.expect(np.abs), exact, rtol=0.05, atol=0.5)
