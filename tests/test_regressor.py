@@ -20,7 +20,7 @@ from jointdist.kernels import Gaussian, Matern
 from jointdist.location import averaged, choose_kernels, fit_kernel, kernel_regression
 from jointdist.rows import Rows
 from jointdist.scales import family_of
-from jointdist.spread import Spread
+from jointdist.spread import Spread, blurred
 
 DR = jd.DistributionRegressor
 LAW = jd.JointDistribution(Gaussian(1.0), Gaussian(1.0), regularization=1e-3)
@@ -339,3 +339,38 @@ class TestLocation:
         assert fit.regression.weight == 130_000
         found = fit.predict(x)[:, 0]
         assert np.sqrt(np.mean((found - np.sin(2 * X[:, 0])) ** 2)) < 0.01
+
+
+class TestForecastsThatTellWhatTheyMiss:
+    """The mean of all other rows is the lower, the higher a row."""
+
+    @staticmethod
+    def covered(X, y, n):
+        model = jd.DistributionRegressor("kernel", random_state=0).fit(X[:n], y[:n])
+        law = model.given(X[n:])
+        return jd.scores.coverage(law, y[n:], 0.9).mean(), law.std().mean()
+
+    @pytest.mark.parametrize("n", [100, 600])
+    def test_noise(self, n):
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(n + 500, 3)), rng.normal(size=n + 500)
+        share, std = self.covered(X, y, n)
+        assert share > 0.84
+        assert 0.8 < std < 1.2
+
+    @pytest.mark.parametrize("levels", [1, 2, 4])
+    def test_few_values_of_x(self, levels):
+        rng = np.random.default_rng(1)
+        X = rng.integers(0, levels, size=(1000, 1)).astype(float)
+        y = 2 * X[:, 0] + rng.normal(size=1000)
+        share, std = self.covered(X, y, 500)
+        assert share > 0.84
+        assert 0.8 < std < 1.2
+
+    def test_others_stay_as_they_are(self):
+        rng = np.random.default_rng(2)
+        p, missed = rng.normal(size=(2, 500, 1))
+        assert_array_equal(blurred(p, missed, rng), p)
+        leaking = -missed / 499
+        told = blurred(leaking, missed, rng)
+        assert abs(np.corrcoef(told[:, 0], missed[:, 0])[0, 1]) < 0.15

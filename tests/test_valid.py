@@ -20,7 +20,7 @@ from jointdist import (
 )
 from jointdist.datasets import NormalPair
 from jointdist.executor import Executor
-from jointdist.kernels import Gaussian
+from jointdist.kernels import Gaussian, Polynomial
 
 KINDS = ["scalar", "rounded", "inflated", "binary", "vector", "counts", "words", "mixed"]
 LEVELS = [0.03, 0.25, 0.5, 0.8, 0.99]
@@ -386,3 +386,25 @@ def test_accuracy_of_second_moments():
     signed = model.refit(positivity="none").given(x=x)
     assert valid_loss <= 1.05 * scores.second_moment_loss(signed, truth).mean()
     assert (signed.negative_share() > 0.05).any()
+
+
+def test_densities_of_correlated_columns_vanish_where_nothing_is():
+    rng = np.random.default_rng(0)
+    x, e = rng.normal(size=(300, 1)), rng.normal(size=(300, 2))
+    a = x[:, 0] + 0.2 * e[:, 0]
+    model = JointDistribution(
+        Gaussian(1.0), Gaussian(1.0), regularization=1e-4, random_state=0
+    ).fit(x, np.column_stack([a, 0.2 * e[:, 1] - a]))
+    g = np.linspace(-5, 5, 121)
+    points = np.stack(np.meshgrid(g, g), axis=-1).reshape(-1, 2)
+    whole = model.given(x=[[-1.0], [0.0], [1.0]]).pdf(points, grid=True).sum(axis=1)
+    assert_allclose(whole * (g[1] - g[0]) ** 2, 1, atol=0.8)
+
+
+def test_variances_are_not_negative():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(100, 1)), rng.normal(size=100)
+    model = JointDistribution(
+        Polynomial(1), Gaussian(1.0), regularization=1e-3, random_state=0
+    ).fit(X, y)
+    assert (model.given(x=np.linspace(1e2, 1e4, 60)).std() >= 0).all()

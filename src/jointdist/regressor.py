@@ -32,7 +32,7 @@ from jointdist.sample import Sample
 from jointdist.scales import Family, family_of
 from jointdist.search import Seed, generator
 from jointdist.selection import require_selection
-from jointdist.spread import Spread, fit_spread, near_forecasts
+from jointdist.spread import Spread, blurred, fit_spread, near_forecasts
 from jointdist.target import y_for_Y
 
 __all__ = ["DistributionRegressor"]
@@ -264,7 +264,7 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         self._parts, self.weights_ = list(parts), averaged(left, w)
         self.regressors_ = [part.model for part in parts]
         missed: Vector = np.einsum("kr,knr->nr", self.weights_, left)
-        p = Rows(T - missed, self._name, "Y")
+        p = Rows(blurred(T - missed, missed, rng), self._name, "Y")
         s = self._scales(family, sample, p, missed)
         self.law_ = self._law(near_forecasts(p, w)).fit(p.source, missed / s, w)
         return self

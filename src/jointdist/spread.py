@@ -16,13 +16,16 @@ from jointdist.location import KernelFit, averaged, fit_kernel
 from jointdist.rows import Rows
 from jointdist.scales import family_of
 
-__all__ = ["Spread", "fit_spread", "near_forecasts"]
+__all__ = ["Spread", "blurred", "fit_spread", "near_forecasts"]
 
 _SMALL = 0.1  # of the median residual: smaller ones are as large
 _TAILS = 0.005, 0.995  # beyond these levels scales are cut
 _RANK = 256
 # Forecasts of rows left out know what they miss: the smaller a ridge, the more they tell.
 _RIDGES = 10.0 ** np.arange(-4, 2.1, 0.5)
+_WINDOW = 20  # rows of nearly the same forecast, at least
+_TOLD = 0.1  # the mean correlation of forecasts and what they miss, among these
+_BLURS = tuple((10.0 ** np.arange(-4, 1.1, 0.25)).tolist())  # of noise, in what is missed
 _NARROW = 0.5  # of the median scale of forecasts
 
 
@@ -118,6 +121,54 @@ def fit_spread(
     unit = np.sqrt(np.average((left / scales) ** 2, axis=0, weights=weights))
     unit = np.where(unit > 0, unit, 1.0)  # residuals of a constant are zero
     return Spread(fits, shares, ends, unit), unit * scales
+
+
+def blurred(p: Vector, missed: Vector, rng: np.random.Generator) -> Vector:
+    """Return forecasts of rows left out that do not tell what they miss.
+
+    The mean of all others is the lower, the higher a row: where X says little, or takes few
+    values, such forecasts differ by nothing else, and a law given them would know the outcome.
+    So much noise is added that, among rows of nearly the same forecast, those that miss more
+    are forecast neither higher nor lower.
+
+    Parameters
+    ----------
+    p : array of shape (n, d)
+        The forecasts.
+    missed : array of shape (n, d)
+        What they miss.
+    rng : Generator
+        The noise.
+    """
+    found = p.copy()
+    limit = max(_TOLD, 2.5 / np.sqrt(len(p)))
+    for own, given, left in zip(found.T, p.T, missed.T, strict=True):
+        noise, unit = rng.normal(size=len(own)), float(np.std(left))
+        for size in (0.0, *_BLURS):
+            own[:] = given + size * unit * noise
+            if _told(own, left) < limit:
+                break
+        else:
+            own[:] = given.mean()
+    return found
+
+
+def _told(p: Vector, missed: Vector) -> float:
+    """Return the largest mean correlation among rows of nearly the same forecast.
+
+    They may be few or many, up to all rows.
+    """
+    order, n, found = np.argsort(p, kind="stable"), len(p), 0.0
+    width = n
+    while width >= min(_WINDOW, n):
+        rows = order[: n // width * width].reshape(-1, width)
+        a, b = (z - z.mean(axis=1, keepdims=True) for z in (p[rows], missed[rows]))
+        size = np.sqrt((a * a).sum(axis=1) * (b * b).sum(axis=1))
+        cross = (a * b).sum(axis=1)
+        each = np.divide(cross, size, out=np.zeros_like(size), where=size > 0)
+        found = max(found, abs(float(each.mean())))
+        width //= 2
+    return found
 
 
 def near_forecasts(p: Rows, weights: Vector | None) -> Kernel:

@@ -266,18 +266,23 @@ class Tilting:
         """Return densities at points: that of the sample, tilted.
 
         Of one column the tilt is that of the cells, with straight lines between their means;
-        of several, that of the features. It stays what it is at the ends of the sample.
+        of several, that of the features, at most as large as in some cell. It stays what it
+        is at the ends of the sample.
         """
         projector = self.projector
         g, theta = projector.functions(points), self.found[0]
-        own = projector.cells.density.at(points)
+        own, features = projector.cells.density.at(points), projector.family.features.T
         whole = np.concatenate(
             [projector.family.log_sums(theta[i : i + 1024]) for i in range(0, self.n, 1024)]
         )
+        most = np.concatenate(
+            [(theta[i : i + 1024] @ features).max(axis=1) for i in range(0, self.n, 1024)]
+        )
         if paired:
-            found: Vector = own * np.exp(np.einsum("qr,qr->q", theta, g) - whole)
+            tilt = np.minimum(np.einsum("qr,qr->q", theta, g), most)
+            found: Vector = own * np.exp(tilt - whole)
             return found
-        found = np.exp(theta @ g.T - whole[:, None])
+        found = np.exp(np.minimum(theta @ g.T, most[:, None]) - whole[:, None])
         found *= own
         return found
 
@@ -427,6 +432,10 @@ class ValidLaws(Laws):
         if isinstance(self.queries, Tilting):
             return self.queries.densities(points, paired=paired)
         return super().density(points, paired=paired)
+
+    def variances(self) -> Vector:
+        """Return the variances of columns, which rounding may not make negative."""
+        return np.maximum(super().variances(), 0.0)
 
     def projection(self) -> Projection:
         """Return how far the laws are from the signed ones."""
