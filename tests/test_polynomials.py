@@ -526,5 +526,7 @@ class TestEstimator:
 
     def test_squares_of_another_positivity(self):
         X, Y = sample(50)
-        with pytest.raises(ValueError, match=r"`positivity` must be .sos.. Got 'none' in"):
+        with pytest.raises(
+            ValueError, match=r"`positivity` must be .sos.. Got 'projected' in"
+        ):
             JPDL4().fit(X, Y).squares(X, Y)

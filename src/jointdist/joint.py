@@ -17,6 +17,7 @@ from jointdist.basis import Basis
 from jointdist.coding import Coding
 from jointdist.fitting import Problem
 from jointdist.laws import Laws, Support
+from jointdist.polynomials import PolynomialMap
 from jointdist.queries import Fixed, Queries
 from jointdist.rows import Rows
 from jointdist.valid import TRIED, TRUSTED, Isotonic, Projector
@@ -110,8 +111,19 @@ class Joint:
         problem = self.problem
         basis, H = (problem.x, self.H.T) if towards_y else (problem.y, self.H)
         coding = self.coding_x if towards_y else self.coding_y
-        trusted = TRUSTED * (1 - basis.relative_error) if self.is_valid else 0.0
+        trusted = self._trusted(basis) if self.is_valid else 0.0
         return Queries(rows, basis, H, problem.executor, coding, trusted=trusted)
+
+    def _trusted(self, basis: Basis) -> float:
+        """Return the share of the kernel at a condition below which its features say less.
+
+        Polynomials have a kernel of at most the sum of weights over the least of them at the
+        rows of the sample, however often these are repeated.
+        """
+        weights = self.problem.sample.counted.weights
+        if isinstance(basis.map, PolynomialMap) and weights is not None:
+            return TRUSTED * basis.map.count * float(weights.min() / weights.sum())
+        return TRUSTED * (1 - basis.relative_error)
 
     def _projector(self, support: Support, *, towards_y: bool) -> Projector | Isotonic:
         rows = self.problem.sample.y if towards_y else self.problem.sample.x
