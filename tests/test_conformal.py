@@ -112,8 +112,8 @@ class Narrow(jd.JointDistribution):
     def given(self, x=None, *, y=None):
         laws = super().given(x, y=y)._laws
         mean, s = laws.means() + laws.atoms.origin, self.stretch
-        scale, unit = np.full_like(mean, s), np.ones(1)
-        return Conditional(Moved.of(laws, (1 - s) * mean, scale, laws.atoms.coding, unit))
+        scale, how = np.full_like(mean, s), {"names": laws.coding, "unit": np.ones(1)}
+        return Conditional(Moved.of(laws, laws.queries, (1 - s) * mean, scale, **how))
 
 
 class Narrower(Narrow):

@@ -36,7 +36,8 @@ def laws(request):
         rng.uniform(0.1, 3, (len(base), d)),
     )
     inner = base._laws
-    law = Conditional(Moved.of(inner, shift, stretch, inner.coding, np.ones(d)))
+    how = {"names": inner.coding, "unit": np.ones(d)}
+    law = Conditional(Moved.of(inner, inner.queries, shift, stretch, **how))
     y = shift + stretch * (data.y.reshape(len(base), d) + 1e-6)  # not at an atom
     squeezed = [a[:, 0] if d == 1 else a for a in (shift, stretch, y)]
     return law, base, *squeezed

@@ -25,15 +25,10 @@ from jointdist.spread import Spread, blurred
 DR = jd.DistributionRegressor
 LAW = jd.JointDistribution(Gaussian(1.0), Gaussian(1.0), regularization=1e-3)
 QUICK = {"kernel_x": Gaussian(2.0), "law": LAW, "random_state": 0}
-FAILS = {
-    "check_sample_weight_equivalence_on_dense_data": "rows are left out one by one",
-    "check_sample_weight_equivalence_on_sparse_data": "rows are left out one by one",
-}
 
 
 @parametrize_with_checks(
     [DR("kernel", **QUICK), DR(LinearRegression(), scale=False, law=LAW, random_state=0)],
-    expected_failed_checks=lambda _: FAILS,
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
@@ -226,7 +221,7 @@ class TestWeights:
         X, y = rows(60)
         model = DR(KNeighborsRegressor(), law=LAW)
         with pytest.raises(ValueError, match="`regressor` must be one that takes `sample_"):
-            model.fit(X, y, sample_weight=np.ones(60))
+            model.fit(X, y, sample_weight=np.arange(1.0, 61.0))
 
 
 class Odd(RegressorMixin, BaseEstimator):

@@ -92,7 +92,7 @@ class TestFolds:
 
         weighted = Sample.paired(rows(X, "X"), rows(y, "Y"), w)
         repeated = Sample.paired(rows(X[often], "X"), rows(y[often], "Y"), None)
-        a, b = (settled(sample, 1000) for sample in (weighted, repeated))
+        a, b = (settled(own, 1000).of(own) for own in (weighted, repeated))
         assert_array_equal(a.x.read(0, a.n), b.x.read(0, b.n))
         assert_array_equal(a.y.read(0, a.n), b.y.read(0, b.n))
         if few:

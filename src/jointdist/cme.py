@@ -18,6 +18,7 @@ from jointdist.energy import energy_scores
 from jointdist.errors import InfeasibleError, Words, require, require_kind
 from jointdist.estimator import KernelEstimator
 from jointdist.executor import Executor, executor_for
+from jointdist.familiar import TRUSTED
 from jointdist.features import FeatureMap, kernel_matrix
 from jointdist.fitting import require_arguments
 from jointdist.kernels import Delta, Kernel
@@ -35,7 +36,7 @@ from jointdist.search import Pivoting, Seed
 from jointdist.selection import Selection
 from jointdist.sides import Side, paired_moments
 from jointdist.tuning import Contest
-from jointdist.valid import TRIED, TRUSTED, Isotonic, Projector
+from jointdist.valid import TRIED, Isotonic, Projector
 
 __all__ = ["CmePositivity", "ConditionalMeanEmbedding"]
 
@@ -350,15 +351,16 @@ class ConditionalMeanEmbedding(KernelEstimator):
         """Return what makes laws valid, its ridge chosen by leaving rows out."""
         if self.positivity == "isotonic":
             return Isotonic.on(self._support, self._name)
-        rows, w = self._rows.typical(TRIED)
-        points = to_numpy(self._rows.y.take(rows))
+        some = self._rows.typical(TRIED)
+        points = to_numpy(self._rows.y.take(some.rows))
         basis = self.basis_y_ if self.low_rank else self._features_of_y()
         sums = _weighted_mean(basis, self._rows)
         executor = self._support.atoms.executor
         weights = self._rows.weights
         sample = Atoms(basis, self._codings[1], self._rows.y, weights, sums, executor)
         projector = Projector.on(self._support, Support(sample))
-        return projector.tuned(self._left_out(rows, w), points, w)
+        left_out = self._left_out(some.rows, some.own)
+        return projector.tuned(left_out, points, some.weights)
 
     def _features_of_y(self) -> Basis:
         """Return a basis of Y for the full estimator, which has none."""
@@ -373,12 +375,10 @@ class ConditionalMeanEmbedding(KernelEstimator):
     def _left_out(self, rows: NDArray[np.intp], w: Vector) -> Vector:
         r"""Return the laws at rows of the sample by the model without each, in closed form.
 
-        Of a row that counts more than once, one is left out. An embedding is a ridge
-        regression, so that without row k it is :math:`(\hat\mu - h k_Y(y_k, \cdot)) / (1 -
-        h)`, with the leverage h of the row.
+        An embedding is a ridge regression, so that without row k, of weight w, it is
+        :math:`(\hat\mu - h k_Y(y_k, \cdot)) / (1 - h)`, with the leverage h.
         """
         sample, n = self._rows, self._rows.size
-        w = np.minimum(w, 1.0)
         psi = host_features(self.basis_x_, sample.x.take(rows))
         if self.low_rank:
             c = to_numpy(self.basis_x_.eigenvalues) / n
@@ -388,7 +388,7 @@ class ConditionalMeanEmbedding(KernelEstimator):
         else:
             found = psi @ to_numpy(self._full_weights).T
             whole = np.ones(len(rows)) if sample.weights is None else sample.weights[rows]
-            h = found[np.arange(len(rows)), rows] * np.minimum(w / whole, 1.0)
+            h = found[np.arange(len(rows)), rows] * w / whole
             own = np.zeros_like(found)
             own[np.arange(len(rows)), rows] = 1.0
         h = np.minimum(h, _ALONE)[:, None]

@@ -1,18 +1,14 @@
 """Which rows judge a model that was fitted to the others."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from jointdist._array import to_numpy
 from jointdist.errors import is_number, is_whole, require
 from jointdist.sample import Sample
 
-__all__ = ["held_out", "require_cv", "settled"]
-
-_OWN = 0.75  # of the rows that are distinct, where equal ones are observations
-_SAME = 1.1  # distinct rows for each distinct x, where y hardly ever differs for the same
+__all__ = ["Settled", "held_out", "require_cv", "settled"]
 
 
 def require_cv(where: str, cv: object) -> None:
@@ -32,14 +28,41 @@ def require_cv(where: str, cv: object) -> None:
     require(is_whole(cv, least=2) or share, where, "cv", rule, cv)
 
 
-def settled(sample: Sample, most: int, *, repeated: bool = True) -> Sample:
-    """Return the rows in their own order, with equal ones as one row of their weight.
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """Which rows stand for a sample, in an order of their own.
+
+    Attributes
+    ----------
+    rows : array of shape (k,)
+        The numbers of the rows.
+    weights : array of shape (k,), optional
+        Their weights.
+    groups : array of shape (n,)
+        A number for each row of the sample; those of copies are equal.
+    """
+
+    rows: NDArray[np.intp]
+    weights: NDArray[np.float64] | None
+    groups: NDArray[np.intp]
+
+    def of(self, sample: Sample) -> Sample:
+        """Return the rows.
+
+        Parameters
+        ----------
+        sample : Sample
+            What they are rows of.
+        """
+        return replace(sample.take(self.rows), weights=self.weights)
+
+
+def settled(sample: Sample, most: int, *, repeated: bool = True) -> Settled:
+    """Return the rows in their own order, with copies as one row of their weight.
 
     Rows that are held out must not be among those that a model is fitted to, and neither
-    the order of the rows nor how repeated ones are told may matter. Equal rows stay apart,
-    and a row of weight two is spelled out as two, where they are observations of their own:
-    where few rows are equal, or the same x comes with several y, as in tables of a few
-    values.
+    the order of the rows nor how repeated ones are told may matter. Equal rows that are
+    observations of their own stay apart, and a row of weight two is spelled out as two.
 
     Parameters
     ----------
@@ -50,20 +73,18 @@ def settled(sample: Sample, most: int, *, repeated: bool = True) -> Sample:
     repeated : bool, default=True
         Whether weights tell how often a row was seen; those of classes don't.
     """
-    x, y = (to_numpy(rows.read(0, rows.n)) for rows in (sample.x, sample.y))
-    both = np.hstack([x, y])
-    _, first, which = np.unique(both, axis=0, return_index=True, return_inverse=True)
-    weights = np.ones(sample.n) if sample.weights is None else sample.weights
-    order = np.lexsort(both.T[::-1])
-    whole, total = (weights == weights.round()).all(), float(weights.sum())
-    values = len(first) > _SAME * len(np.unique(x, axis=0))
-    if not repeated or values or (whole and len(first) >= _OWN * total):
-        if not repeated or not whole or total > most:
-            return sample.take(order)
-        often = np.repeat(order, weights[order].astype(np.intp))
-        return replace(sample.take(often), weights=None)
-    w = np.bincount(which.ravel(), weights).astype(np.float64)
-    return replace(sample.take(first), weights=None if (w == 1).all() else w)
+    equal = sample.equal
+    weights, order = sample.weights, np.argsort(equal.which, kind="stable")
+    if repeated and equal.copied:
+        w = None if (equal.weights == 1).all() else equal.weights
+        return Settled(equal.first, w, equal.which)
+    own = np.arange(sample.n)
+    if weights is None:
+        return Settled(order, None, own)
+    whole = bool((weights == weights.round()).all())
+    if not repeated or not whole or weights.sum() > most:
+        return Settled(order, weights[order], own)
+    return Settled(np.repeat(order, weights[order].astype(np.intp)), None, own)
 
 
 def held_out(n: int, cv: float, seed: int) -> list[NDArray[np.intp]]:

@@ -15,12 +15,13 @@ from jointdist._array import Array, to_numpy
 from jointdist.atoms import Atoms, Vector, host_features
 from jointdist.basis import Basis
 from jointdist.coding import Coding
+from jointdist.familiar import TRUSTED
 from jointdist.fitting import Problem
 from jointdist.laws import Laws, Support
 from jointdist.polynomials import PolynomialMap
 from jointdist.queries import Fixed, Queries
 from jointdist.rows import Rows
-from jointdist.valid import TRIED, TRUSTED, Isotonic, Projector
+from jointdist.valid import TRIED, Isotonic, Projector
 
 __all__ = ["Joint"]
 
@@ -129,23 +130,19 @@ class Joint:
         rows = self.problem.sample.y if towards_y else self.problem.sample.x
         if self.positivity == "isotonic":
             return Isotonic.on(support, rows.where)
-        some, weights = self.problem.sample.typical(TRIED)
-        points = to_numpy(rows.take(some))
-        left_out = self._left_out(some, weights, towards_y=towards_y)
-        return Projector.on(support, support).tuned(left_out, points, weights)
+        some = self.problem.sample.typical(TRIED)
+        points = to_numpy(rows.take(some.rows))
+        left_out = self._left_out(some.rows, some.own, towards_y=towards_y)
+        return Projector.on(support, support).tuned(left_out, points, some.weights)
 
-    def _left_out(
-        self, rows: NDArray[np.intp], weights: Vector, *, towards_y: bool
-    ) -> Vector:
+    def _left_out(self, rows: NDArray[np.intp], w: Vector, *, towards_y: bool) -> Vector:
         r"""Return the laws at rows of the sample by the model without each, in closed form.
 
-        Of a row that counts more than once, one is left out. The mean of a function of Y is a
-        ridge regression on those of X, so that without row k it is :math:`(\hat\psi - h \psi)
-        / (1 - h)`, with the leverage h of the row.
+        The mean of a function of Y is a ridge regression on those of X, so that without row
+        k, of weight w, it is :math:`(\hat\psi - h \psi) / (1 - h)`, with the leverage h.
         """
         problem, sample = self.problem, self.problem.sample
         n = problem.moments.weight
-        w = np.minimum(weights, 1.0)
         psi_x = host_features(problem.x, sample.x.take(rows))
         psi_y = host_features(problem.y, sample.y.take(rows))
         c_x, c_y = (to_numpy(side.eigenvalues) / n for side in (problem.x, problem.y))

@@ -154,13 +154,13 @@ class Conditional:
     def mean(self) -> Vector:
         """Return the means, of shape ``(q,)`` or ``(q, d)``."""
         self._require_numbers("mean")
-        shift = np.multiply.outer(self._laws.totals(), self._atoms.origin)
+        shift = np.multiply.outer(self._laws.totals(), self._laws.origin)
         return self._shaped(self._laws.means() + shift)
 
     def second_moment(self) -> Vector:
         """Return the means of squares, or of products of columns ``(q, d, d)``."""
         self._require_numbers("second_moment")
-        v, o = self._laws.means(), self._atoms.origin
+        v, o = self._laws.means(), self._laws.origin
         cross = v[:, :, None] * o
         both = (
             self._laws.products()

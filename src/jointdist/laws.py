@@ -233,6 +233,11 @@ class Laws:
         return self.atoms.coding
 
     @property
+    def origin(self) -> Vector:
+        """The point that moments are taken around."""
+        return self.atoms.origin
+
+    @property
     def units(self) -> Vector:
         """The standard deviations of the columns in the sample."""
         atoms = self.atoms.sample if isinstance(self.atoms, FewAtoms) else self.atoms

@@ -48,6 +48,7 @@ _PATCHES = 20  # of neighbours, of which the second are taken
 _KNOWN = 1 << 15  # rows among which neighbours are looked for
 _FEWEST = 8  # rows below which columns are not told apart
 _ROUGH, _CROWDED = 0.5, (2_000, 50_000)  # smoothness and rows of a fit to neighbours
+_BEYOND = 0.25  # the range of targets, forecasts may be
 _SHARE = 0.1, 0.3  # of an average, below which a kernel is left out, or not fitted again
 
 
@@ -98,10 +99,16 @@ class KernelRegression:
         The regressions.
     shares : array of shape (k, r)
         Their shares in the average for each target; the sum is one.
+    mean : array of shape (r,)
+        The mean of each target.
+    ends : array of shape (2, r)
+        The least and the largest forecast: a quarter of the range beyond the targets.
     """
 
     parts: list[KernelFit | Kriging]
     shares: Vector
+    mean: Vector
+    ends: Vector
 
     def predict(self, x: Rows, executor: Executor | None = None) -> Vector:
         """Return the regressions at rows, ``(q, r)``.
@@ -115,7 +122,7 @@ class KernelRegression:
         """
         found = [fit.predict(x, executor) for fit in self.parts]
         average: Vector = np.einsum("kr,kqr->qr", self.shares, np.stack(found))
-        return average
+        return np.clip(average, *self.ends)
 
 
 def kernel_regression(
@@ -166,7 +173,11 @@ def kernel_regression(
         near, own = kriging(rough[0], x, targets, weights, **common)  # type: ignore[arg-type]
         parts, left = [*parts, near], [*left, own]
     shares = averaged(np.stack(left), weights)
-    return KernelRegression(parts, shares), np.einsum("kr,knr->nr", shares, np.stack(left))
+    missing = np.einsum("kr,knr->nr", shares, np.stack(left))
+    mean = np.average(targets, axis=0, weights=weights)
+    low, high = targets.min(axis=0), targets.max(axis=0)
+    ends = np.stack([low - _BEYOND * (high - low), high + _BEYOND * (high - low)])
+    return KernelRegression(parts, shares, mean, ends), missing
 
 
 def choose_kernels(

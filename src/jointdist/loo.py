@@ -20,6 +20,7 @@ import numpy as np
 
 from jointdist.atoms import Vector, host_features
 from jointdist.fitting import Problem, objective
+from jointdist.folds import settled
 from jointdist.ridge import RidgeRegression
 
 __all__ = ["loo_ridges", "regression", "tried_ridges"]
@@ -49,7 +50,10 @@ def loo_ridges(problem: Problem, seed: int, rows: int = _ROWS) -> Vector:
         The ridges; infinite where no regression is better than the mean.
     """
     fit, c_y = regression(problem)
-    some = problem.sample.take(problem.sample.choose(rows, seed))
+    sample = problem.sample.counted
+    if sample.n <= 2 * rows:
+        sample = settled(sample, 2 * rows).of(sample)
+    some = sample.take(sample.choose(rows, seed))
     targets = host_features(problem.y, some.y.read(0, some.n))
     ridges = tried_ridges(fit)
     few = max(_CELLS // (len(ridges) * max(len(c_y), 1)), 1)

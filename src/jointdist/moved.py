@@ -15,12 +15,60 @@ from numpy.typing import NDArray
 from jointdist.atoms import Vector
 from jointdist.coding import Coding
 from jointdist.laws import Laws, Projection
+from jointdist.queries import told_apart
+from jointdist.rows import Rows
 
-__all__ = ["Moved"]
+__all__ = ["Conditions", "Moved"]
 
 _STAND = 4096  # atoms that stand for all where each law has its own
 _WORKED = 1 << 20  # numbers that are worked on at a time
+_ROUNDING = 4 * np.finfo(float).eps
 _DRAWS = 512  # by which laws of several columns are scored
+
+
+@dataclass(frozen=True, eq=False)
+class Conditions:
+    """Rows of x, which forecasts stand for in laws of residuals.
+
+    Attributes
+    ----------
+    of_base : Queries
+        The conditions of the laws of residuals.
+    rows : Rows
+        The conditions, coded.
+    coding : Coding
+        How words of the conditions became numbers.
+    unlike : array of shape (q,)
+        How unlike the sample they are.
+    """
+
+    of_base: Any
+    rows: Rows
+    coding: Coding
+    unlike: Vector
+
+    @property
+    def n(self) -> int:
+        """The number of laws."""
+        return self.rows.n
+
+    def parts(self) -> Iterator[Vector]:
+        """Yield the coefficients of all laws of residuals, some at a time."""
+        yield from self.of_base.parts()
+
+    def novelty(self) -> Vector:
+        """Return how unlike the sample each condition is, from zero to one."""
+        return self.unlike
+
+    def labels(self) -> tuple[str, list[str]]:
+        """Return what tells few conditions apart."""
+        return told_apart(self.rows, self.coding)
+
+    def take(self, rows: Any) -> "Conditions":
+        """Return the chosen ones."""
+        chosen = self.rows.subset(np.arange(self.n)[rows])
+        base = self.of_base.take(rows)
+        return replace(self, of_base=base, rows=chosen, unlike=self.unlike[rows])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -49,7 +97,13 @@ class Moved(Laws):
 
     @staticmethod
     def of(
-        base: Laws, shift: Vector, stretch: Vector, names: Coding, unit: Vector
+        base: Laws,
+        conditions: Any,
+        shift: Vector,
+        stretch: Vector,
+        *,
+        names: Coding,
+        unit: Vector,
     ) -> "Moved":
         """Return laws, moved.
 
@@ -57,6 +111,8 @@ class Moved(Laws):
         ----------
         base : Laws
             The laws of the residuals, of numbers.
+        conditions : Conditions, or the queries of the base
+            What they are given.
         shift, stretch : arrays of shape (q, d)
             The locations, and the scales, positive.
         names : Coding
@@ -67,7 +123,7 @@ class Moved(Laws):
         base = base.normalised
         return Moved(
             support=base.support,
-            queries=base.queries,
+            queries=conditions,
             base=base,
             shift=shift,
             stretch=stretch,
@@ -86,6 +142,11 @@ class Moved(Laws):
         return self.unit
 
     @property
+    def origin(self) -> Vector:
+        """Zero: laws of small numbers are not to be taken around residuals."""
+        return np.zeros(self.shift.shape[1])
+
+    @property
     def few(self) -> bool:
         """Whether there are few distinct values: not, as each law has its own."""
         return False
@@ -99,12 +160,12 @@ class Moved(Laws):
         """Return the chosen laws."""
         base = self.base.take(rows)
         shift, stretch = self.shift[rows], self.stretch[rows]
-        return replace(self, queries=base.queries, base=base, shift=shift, stretch=stretch)
+        queries = self.queries.take(rows)
+        return replace(self, queries=queries, base=base, shift=shift, stretch=stretch)
 
     def means(self) -> Vector:
-        """Return the means less the origin, ``(q, d)``."""
-        origin = self.atoms.origin
-        return self.shift + self.stretch * (self.base.means() + origin) - origin
+        """Return the means, ``(q, d)``."""
+        return self.shift + self.stretch * (self.base.means() + self.base.origin)
 
     def covariances(self) -> Vector:
         """Return the covariances, ``(q, d, d)``."""
@@ -117,13 +178,13 @@ class Moved(Laws):
         return self.stretch**2 * self.base.variances()
 
     def products(self) -> Vector:
-        """Return the means of products of columns less the origin, ``(q, d, d)``."""
+        """Return the means of products of columns, ``(q, d, d)``."""
         v = self.means()
         found: Vector = self.covariances() + v[:, :, None] * v[:, None, :]
         return found
 
     def squares(self) -> Vector:
-        """Return the means of squares of columns less the origin, ``(q, d)``."""
+        """Return the means of squares of columns, ``(q, d)``."""
         return self.variances() + self.means() ** 2
 
     def quantile(self, levels: Vector) -> Vector:
@@ -133,7 +194,10 @@ class Moved(Laws):
 
     def cdf(self, points: Vector, *, paired: bool) -> Vector:
         """Return cdfs at points ``(k, d)``: law i at point i, or all laws at all points."""
-        return self._at(lambda at: self.base.cdf(at, paired=True), points, paired)
+        # Atoms that are moved and moved back may be above themselves, by rounding.
+        return self._at(
+            lambda at: self.base.cdf(at, paired=True), points, paired, _ROUNDING
+        )
 
     def density(self, points: Vector, *, paired: bool) -> Vector:
         """Return densities at points ``(k, d)``, paired or all."""
@@ -143,14 +207,22 @@ class Moved(Laws):
         )
 
     def _at(
-        self, f: Callable[[Vector], Vector], points: Vector, paired: bool
+        self,
+        f: Callable[[Vector], Vector],
+        points: Vector,
+        paired: bool,
+        up: float = 0.0,
     ) -> NDArray[np.float64]:
-        """Return what the base says of points, moved back."""
+        """Return what the base says of points, moved back, and up by their rounding."""
+
+        def back(at: Vector) -> Vector:
+            size = np.maximum(np.abs(at), np.abs(self.shift))
+            moved: Vector = (at - self.shift + up * size) / self.stretch
+            return moved
+
         if paired:
-            return f((points - self.shift) / self.stretch)
-        return np.stack(
-            [f((point - self.shift) / self.stretch) for point in points], axis=1
-        )
+            return f(back(points))
+        return np.stack([f(back(point)) for point in points], axis=1)
 
     def draws(self, uniform: Vector) -> NDArray[Any]:
         """Return draws made from uniform numbers ``(q, size)``, as points ``(..., d)``."""
@@ -168,7 +240,7 @@ class Moved(Laws):
     def expect(self, f: Callable[[Vector], Vector]) -> Vector:
         """Return the expectations of functions, ``(q, k)``.
 
-        Of more than 4,096 atoms, that many stand for all.
+        Of more than 4,096 atoms, that many stand for all, by the weights of these.
 
         Parameters
         ----------
@@ -216,10 +288,17 @@ class Moved(Laws):
         """Yield some laws, their weights on atoms that stand for all, and these atoms."""
         atoms, start = self.atoms, 0
         rows = self.base.in_order()
+        often = np.ones(len(rows))
         if len(rows) > _STAND:
-            rows = rows[((np.arange(_STAND) + 0.5) * len(rows) / _STAND).astype(np.intp)]
+            share = atoms.shares[rows]
+            places = (np.arange(_STAND) + 0.5) / _STAND * share.sum()
+            which, count = np.unique(
+                np.searchsorted(np.cumsum(share), places), return_counts=True
+            )
+            rows, often = rows[which], count / share[which]
         sums, u = atoms.sums(rows), np.asarray(self.base.points()[rows])
-        for t in self.queries.parts():
+        sums *= often[:, None]
+        for t in self.base.queries.parts():
             step = max(_WORKED // len(rows), 1)
             for i in range(0, len(t), step):
                 part = np.insert(t[i : i + step], 0, 1.0, axis=1)

@@ -19,7 +19,7 @@ from jointdist.coding import Coding
 from jointdist.executor import Executor
 from jointdist.rows import Rows
 
-__all__ = ["Fixed", "Queries"]
+__all__ = ["Fixed", "Queries", "told_apart"]
 
 _KEPT = 1 << 25  # numbers that are kept in memory, a quarter of a gigabyte
 _TOLD = 3  # columns that tell conditions apart, at most
@@ -127,14 +127,7 @@ class Queries:
 
     def labels(self) -> tuple[str, list[str]]:
         """Return what tells few conditions apart: names of columns, and their values."""
-        z = to_numpy(self.rows.read(0, self.n))
-        differ = np.flatnonzero((z != z[0]).any(axis=0))
-        if not 0 < len(differ) <= _TOLD:
-            return "", _numbered(self.n)
-        titles = self.coding.titles(self.rows.name)
-        known = self.coding.decode(z)[:, differ]
-        labels = [", ".join(map(_short, values)) for values in known]
-        return ", ".join(titles[i] for i in differ), labels
+        return told_apart(self.rows, self.coding)
 
     def parts(self) -> Iterator[Vector]:
         """Yield the coefficients of all laws, as many at a time as may be kept."""
@@ -151,6 +144,26 @@ class Queries:
         if "t" in vars(self):
             vars(chosen)["t"] = self.t[rows]
         return chosen
+
+
+def told_apart(rows: Rows, coding: Coding) -> tuple[str, list[str]]:
+    """Return the names of columns that tell few conditions apart, and their values.
+
+    Parameters
+    ----------
+    rows : Rows
+        The conditions, coded.
+    coding : Coding
+        How words of the conditions became numbers.
+    """
+    z = to_numpy(rows.read(0, rows.n))
+    differ = np.flatnonzero((z != z[0]).any(axis=0))
+    if not 0 < len(differ) <= _TOLD:
+        return "", _numbered(rows.n)
+    titles = coding.titles(rows.name)
+    known = coding.decode(z)[:, differ]
+    labels = [", ".join(map(_short, values)) for values in known]
+    return ", ".join(titles[i] for i in differ), labels
 
 
 def _numbered(laws: int) -> list[str]:

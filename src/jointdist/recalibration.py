@@ -16,7 +16,7 @@ from jointdist.cells import CellSupport, cells_of
 from jointdist.errors import is_number, require
 from jointdist.law import Conditional
 from jointdist.laws import FewSupport, Laws, Support
-from jointdist.moved import Moved
+from jointdist.moved import Conditions, Moved
 from jointdist.ordered import Index
 from jointdist.queries import Fixed
 
@@ -178,7 +178,11 @@ def _mapped(laws: Laws, how: Recalibration | None) -> Laws:
     """Return laws on cells with cdfs that are mapped at the ends of these."""
     if isinstance(laws, Moved):
         base = _mapped(laws.base, how)
-        return Moved.of(base, laws.shift, laws.stretch, laws.names, laws.unit)
+        given: Any = laws.queries
+        if isinstance(given, Conditions):
+            given = replace(given, of_base=base.queries)
+        names, unit = laws.names, laws.unit
+        return Moved.of(base, given, laws.shift, laws.stretch, names=names, unit=unit)
     grid, laws = _Grid.of(laws.support), laws.normalised
     queries: Any = _Mapped(laws, grid, how)
     return _MappedLaws(grid.support, queries)

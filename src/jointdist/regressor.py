@@ -15,17 +15,17 @@ from jointdist._array import to_numpy
 from jointdist.atoms import Vector
 from jointdist.coding import Coding, learn_coding
 from jointdist.energy import energy_scores
-from jointdist.errors import Words, is_whole, require
+from jointdist.errors import Words, require
 from jointdist.estimator import LawEstimator, require_columns
 from jointdist.executor import Executor
-from jointdist.folds import held_out
+from jointdist.familiar import familiar
 from jointdist.kernels import Kernel
 from jointdist.law import Conditional
 from jointdist.laws import units_of
 from jointdist.location import KernelRegression, averaged, kernel_regression
 from jointdist.model import JointDistribution
-from jointdist.moved import Moved
-from jointdist.outoffold import FoldModels, out_of_fold, take_rows
+from jointdist.moved import Conditions, Moved
+from jointdist.outoffold import FoldModels, out_of_fold
 from jointdist.parameters import NestedParameters
 from jointdist.rows import Rows
 from jointdist.sample import Sample
@@ -34,6 +34,7 @@ from jointdist.search import Seed, generator
 from jointdist.selection import require_selection
 from jointdist.spread import Spread, blurred, fit_spread, near_forecasts
 from jointdist.target import y_for_Y
+from jointdist.training import Training, require_parts
 
 __all__ = ["DistributionRegressor"]
 
@@ -51,9 +52,14 @@ class _Part:
     model: KernelRegression | FoldModels
     coded: bool
 
-    def predict(self, x: Rows, table: Any, executor: Executor | None) -> Vector:
+    def predict(
+        self, x: Rows, table: Any, doubt: Vector, executor: Executor | None
+    ) -> Vector:
+        """Return forecasts; where x is unlike the sample, kernels tell no more than the mean."""
         if isinstance(self.model, KernelRegression):
-            return self.model.predict(x, executor)
+            told = self.model.predict(x, executor) - self.model.mean
+            found: Vector = self.model.mean + (1 - doubt)[:, None] * told
+            return found
         return self.model.predict(to_numpy(x.read(0, x.n)) if self.coded else table)
 
 
@@ -65,8 +71,10 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
     A regressor gives the location :math:`m`, ridge regression of the logarithms of its
     residuals the scale :math:`s`, and a :class:`~jointdist.JointDistribution` the law of
     the residual :math:`U` given the location. Residuals are those of rows that were left
-    out, so that laws are as wide as forecasts are wrong. The columns of Y have locations
-    and scales of their own, and a joint law of residuals.
+    out, so that laws are as wide as forecasts are wrong; rows that are copies of each other
+    are left out together. The columns of Y have locations and scales of their own, and a
+    joint law of residuals. Where x is unlike the sample, kernels forecast the mean, and the
+    variance of what the regressor explains of Y is added to that of residuals.
 
     Words, and numbers of which there are few distinct values, have no residuals: their law
     given x is learned directly.
@@ -88,8 +96,10 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
     kernel_x : Kernel or "auto", default="auto"
         The kernel of kernel ridge regression. By default an average of up to six: Gaussian
         and Matérn kernels, with a scale for each column or not.
-    cv : int, default=5
-        The number of parts of the rows, of which each is held out in turn.
+    cv : int, splitter or iterable of splits, default=5
+        The number of parts of the rows, of which each is held out in turn; or these parts,
+        by a splitter of scikit-learn's kind or as pairs of rows, of which the second are
+        held out. Rows that depend on each other belong together.
     random_state : int, Generator, RandomState, optional
         The seed of pivots and of choices of rows.
     executor : Executor, optional
@@ -140,7 +150,7 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         law: JointDistribution | None = None,
         *,
         kernel_x: Kernel | str = "auto",
-        cv: int = 5,
+        cv: Any = 5,
         random_state: Seed = None,
         executor: Executor | None = None,
         verbose: int = 1,
@@ -182,16 +192,13 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         validate_data(self, X, reset=True, skip_check_array=True)
         self._codings = x.coding, y.coding
         self._seed = int(generator(where, self.random_state).integers(2**32))
-        table, w = self._table(X, x.coding, sample.x), sample.weights
-        if w is not None and not w.all():
-            table, sample = take_rows(table, np.flatnonzero(w)), sample.counted
-        T = to_numpy(sample.y.read(0, sample.n))
-        self.direct_ = not y.coding.numeric or _few(T)
-        self._outcomes, self._weights = T, sample.weights
+        data = Training.of(sample, self._table(X, x.coding, sample.x), self.cv)
+        self._outcomes, self._weights = data.given_outcomes, data.given.weights
+        self.direct_ = not y.coding.numeric or _few(self._outcomes)
         if self.direct_:
             self.law_ = self._law().fit(X, Y, sample_weight)
             return self
-        return self._learn(sample, T, table)
+        return self._learn(data)
 
     def given(self, x: object) -> Conditional:
         """Return the laws of Y given rows of X.
@@ -255,26 +262,28 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         tags.input_tags.categorical = tags.input_tags.string = True
         return tags
 
-    def _learn(self, sample: Sample, T: Vector, table: Any) -> Self:
-        w, coding = sample.weights, self._codings[0]
-        rng, kernel = np.random.default_rng(self._seed), self.kernel_x
-        family = family_of("x", kernel, coding, sample.x, weights=w, rng=rng)
-        parts, forecasts = zip(*self._locations(family, sample, T, table), strict=True)
+    def _learn(self, data: Training) -> Self:
+        sample, T, coding = data.sample, data.outcomes, self._codings[0]
+        w, rng = sample.weights, np.random.default_rng(self._seed)
+        family = family_of("x", self.kernel_x, coding, sample.x, weights=w, rng=rng)
+        parts, forecasts = zip(*self._locations(family, data), strict=True)
         left = T - np.stack(forecasts)
         self._parts, self.weights_ = list(parts), averaged(left, w)
         self.regressors_ = [part.model for part in parts]
         missed: Vector = np.einsum("kr,knr->nr", self.weights_, left)
         p = Rows(blurred(T - missed, missed, rng), self._name, "Y")
         s = self._scales(family, sample, p, missed)
+        options = {"random_state": self._seed, "executor": self.executor}
+        self._familiar = familiar(family.at(1.0), sample.x, w, **options)
+        mean = np.average(T - missed, axis=0, weights=w)
+        self._told = np.average((T - missed - mean) ** 2, axis=0, weights=w)
         self.law_ = self._law(near_forecasts(p, w)).fit(p.source, missed / s, w)
         return self
 
-    def _locations(
-        self, family: Family, sample: Sample, T: Vector, table: Any
-    ) -> Iterator[tuple[_Part, Vector]]:
+    def _locations(self, family: Family, data: Training) -> Iterator[tuple[_Part, Vector]]:
         """Yield regressors, with what they forecast for rows that are left out."""
         self.kernel_x_ = None
-        held = held_out(sample.n, self.cv, self._seed)
+        sample, T = data.sample, data.outcomes
         for one, coded in self._regressors(sample):
             if isinstance(one, str):
                 found, left = kernel_regression(
@@ -290,11 +299,22 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
                 self.kernel_x_ = found.parts[best].kernel
                 yield _Part(found, coded), T - left
             else:
-                z = to_numpy(sample.x.read(0, sample.n)) if coded else table
-                models, forecasts = out_of_fold(
-                    one, z, T, sample.weights, held=held, where=self._name
-                )
-                yield _Part(models, coded), forecasts
+                yield self._left_out(one, data, coded=coded)
+
+    def _left_out(
+        self, regressor: Any, data: Training, *, coded: bool
+    ) -> tuple[_Part, Vector]:
+        """Return a regressor, with what it forecasts: ours reads numbers, others all as given."""
+        if coded:
+            sample = data.sample
+            held = data.held(self.cv, self._seed)
+            z = to_numpy(sample.x.read(0, sample.n)), data.outcomes, sample.weights
+            models, found = out_of_fold(regressor, *z, held=held, where=self._name)
+            return _Part(models, coded), found
+        given = data.table, data.given_outcomes, data.given.weights
+        held = data.held_given(self.cv, self._seed)
+        models, found = out_of_fold(regressor, *given, held=held, where=self._name)
+        return _Part(models, coded), found[data.settled.rows]
 
     def _regressors(self, sample: Sample) -> list[tuple[Any, bool]]:
         """Return what forecasts the location, and whether from coded numbers."""
@@ -326,17 +346,24 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
     def _laws(self, X: Any, x: Rows) -> Moved:
         """Return the laws given rows of X."""
         table = self._table(X, self._codings[0], x)
-        found = [part.predict(x, table, self.executor) for part in self._parts]
+        unlike = self._familiar.novelty(x, self.executor)
+        doubt = self._familiar.doubt(unlike)
+        found = [part.predict(x, table, doubt, self.executor) for part in self._parts]
         shift = np.einsum("kr,kqr->qr", self.weights_, np.stack(found))
         p = Rows(shift, self._name, "x")
         if isinstance(self.scale_, Spread):
             stretch = self.scale_.at(x, p, self.executor)
         else:
             stretch = np.broadcast_to(self.scale_, shift.shape)
+        # Far away nothing is told: what forecasts explain of Y is uncertain, too.
+        unknown = np.multiply.outer(doubt, self._told)
+        stretch = np.sqrt(stretch**2 + unknown)
         weights = np.ones(len(self._outcomes)) if self._weights is None else self._weights
         unit = units_of(self._outcomes, weights)
         base = self.law_._of_y(p)  # noqa: SLF001
-        return Moved.of(base, shift, stretch, self._codings[1], unit)
+        conditions = Conditions(base.queries, x, self._codings[0], unlike)
+        names = self._codings[1]
+        return Moved.of(base, conditions, shift, stretch, names=names, unit=unit)
 
     def _sample_scores(self, points: Vector) -> Vector:
         """Return the energy scores of the sample of Y at points."""
@@ -389,8 +416,7 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         require(isinstance(self.scale, bool), where, "scale", "True or False", self.scale)
         fine = self.law is None or isinstance(self.law, LawEstimator)
         require(fine, where, "law", "a JointDistribution, or None", self.law)
-        whole = is_whole(self.cv, least=2)
-        require(whole, where, "cv", "an integer of at least 2", self.cv)
+        require_parts(where, self.cv)
 
     @property
     def _name(self) -> str:

@@ -9,10 +9,55 @@ from jointdist._array import to_numpy
 from jointdist.errors import Words, require
 from jointdist.rows import Rows, as_weights
 
-__all__ = ["Sample"]
+__all__ = ["Equal", "Sample", "Typical"]
 
 _SORTED = 1 << 13  # rows that are looked through for equal ones
 _COPIED = 1 << 26  # bytes of an array that is copied
+_OWN = 0.75  # of the rows that are distinct, where equal ones are observations
+_SAME = 1.1  # distinct rows for each distinct x, where y hardly ever differs for the same
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Equal:
+    """Rows of a sample that are equal.
+
+    Attributes
+    ----------
+    first : array of shape (k,)
+        The number of one row of each kind, kinds from the lowest to the highest.
+    which : array of shape (n,)
+        The kind of each row.
+    weights : array of shape (k,)
+        The weight of each kind.
+    copied : bool
+        Whether equal rows are copies of one observation. They are observations of their
+        own where they are few, or where the same x comes with several y, as in tables of a
+        few values.
+    """
+
+    first: NDArray[np.intp]
+    which: NDArray[np.intp]
+    weights: NDArray[np.float64]
+    copied: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Typical:
+    """Rows that stand for all.
+
+    Attributes
+    ----------
+    rows : array of shape (k,)
+        Their numbers.
+    weights : array of shape (k,)
+        How many rows each of them stands for.
+    own : array of shape (k,)
+        What leaves the sample if one is left out: all copies of it, or one observation.
+    """
+
+    rows: NDArray[np.intp]
+    weights: NDArray[np.float64]
+    own: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,8 +134,32 @@ class Sample:
         rng = np.random.default_rng(seed)  # type: ignore[arg-type]
         return np.sort(rng.choice(rows, limit, replace=False))
 
-    def typical(self, limit: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Return the numbers of distinct rows that stand for all, and their weights.
+    @property
+    def equal(self) -> Equal:
+        """Which rows are equal."""
+        x, w = _table(self.x), _weights(self)
+        both = np.concatenate([x, _table(self.y)], axis=1)
+        _, first, which = np.unique(both, axis=0, return_index=True, return_inverse=True)
+        which = which.ravel()
+        weights = np.bincount(which, w).astype(np.float64)
+        whole, total = bool((w == w.round()).all()), float(w.sum())
+        few = whole and len(first) >= _OWN * total
+        copied = not few and len(first) <= _SAME * len(np.unique(x, axis=0))
+        return Equal(first, which, weights, copied)
+
+    @property
+    def distinct(self) -> bool:
+        """Whether no two rows are equal; true if two hashes are, one in a billion times."""
+        table = np.concatenate([_table(self.x), _table(self.y)], axis=1)
+        table = table.astype(np.float64) + 0.0  # no negative zero
+        odd = np.random.default_rng(0).integers(2**63, size=table.shape[1]) * 2 + 1
+        bits = table.view(np.uint64)
+        bits = (bits ^ (bits >> 32)) * odd.astype(np.uint64)
+        keys = np.sort((bits ^ (bits >> 29)).sum(axis=1, dtype=np.uint64))
+        return bool((keys[1:] != keys[:-1]).all())
+
+    def typical(self, limit: int) -> Typical:
+        """Return distinct rows that stand for all.
 
         All of them, or ``limit`` that are spread evenly over the rows in their order: a weight
         of two is two rows, wherever they are. Of many rows, a random choice.
@@ -102,18 +171,19 @@ class Sample:
         """
         if self.n > _SORTED:
             rows = self.choose(limit, 0)
-            return rows, _weights(self)[rows]
-        table = np.concatenate([_table(self.x), _table(self.y)], axis=1)
-        _, rows, which = np.unique(table, axis=0, return_index=True, return_inverse=True)
-        weights = np.bincount(which.ravel(), _weights(self)).astype(np.float64)
-        rows, weights = rows[weights > 0], weights[weights > 0]
-        if len(rows) <= limit:
-            return rows, weights
-        places = (np.arange(limit) + 0.5) / limit * weights.sum()
-        chosen, count = np.unique(
-            np.searchsorted(np.cumsum(weights), places), return_counts=True
-        )
-        return rows[chosen], count * weights.sum() / limit
+            w = _weights(self)[rows]
+            return Typical(rows, w, np.minimum(w, 1.0))
+        equal = self.equal
+        kinds = np.flatnonzero(equal.weights)
+        own = equal.weights if equal.copied else np.minimum(equal.weights, 1.0)
+        weights = equal.weights[kinds]
+        if len(kinds) > limit:
+            places = (np.arange(limit) + 0.5) / limit * weights.sum()
+            chosen, count = np.unique(
+                np.searchsorted(np.cumsum(weights), places), return_counts=True
+            )
+            kinds, weights = kinds[chosen], count * weights.sum() / limit
+        return Typical(equal.first[kinds], weights, own[kinds])
 
     def joined(self, other: "Sample") -> "Sample":
         """Return the rows of both samples, copied."""

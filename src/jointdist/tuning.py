@@ -84,7 +84,8 @@ class Contest:
         self.risk = risk_of(where, how.criterion)
         self.executor = Executor() if executor is None else executor
         few = sample.choose(how.rows, seed)
-        self.sample = settled(sample.take(few), how.rows, repeated=repeated)
+        some = sample.take(few)
+        self.sample = settled(some, how.rows, repeated=repeated).of(some)
         n = self.sample.n
         held = held_out(n, how.cv, seed) if self.sample.varied else []
         self.parts = parted(n, held) if held else [np.arange(n)]

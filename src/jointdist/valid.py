@@ -32,8 +32,6 @@ from jointdist.queries import Fixed, Queries
 __all__ = ["Isotonic", "Kept", "Projector", "Rising", "Tilting", "ValidLaws"]
 
 TRIED = 512  # rows by which the ridge of projections is chosen
-TRUSTED = 0.1  # the share of what features represent of the sample's kernel, on average
-
 _CELLS = 512  # of one column
 _CELLS_APART = 1024  # of several columns
 _CELLS_IN_ORDER = 2048  # of isotonic laws
@@ -44,10 +42,10 @@ _VANISHING = 1e-10  # a feature beside the first one
 _PRODUCTS = 5  # columns of which all products are kept; of more, the squares
 _SQUARES = 16  # columns of which these are; of more, the means
 _MEANS = 64  # columns of which these are
-_MOMENTS = 0.1  # the ridge of moments beside that of the first feature
+_MOMENTS = 1e-2  # the ridge of moments beside that of the first feature
 _RIDGE = 1e-2  # where it cannot be chosen
-_RIDGES = (1.0, 0.1, 1e-2, 1e-3, 1e-4)  # that are tried
-_HALF = 10**0.5  # of a step between them, around the best
+_RIDGES = tuple((10.0 ** np.arange(0, -4.1, -0.5)).tolist())  # that are tried
+_SAME = 2e-3  # of the best score, above it: the least such ridge keeps most of the moments
 _LARGEST = 1e5  # of a feature
 _LEAST_MASS = 0.5  # of a signed law; the rest is the sample's
 _WORKED = 1 << 18  # numbers that are worked on at a time
@@ -138,7 +136,9 @@ class Projector:
         return replace(self, family=family)
 
     def tuned(self, t: Vector, points: Vector, weights: Vector) -> "Projector":
-        """Return the same with the ridge that is best for laws and what came of them.
+        """Return the same with a ridge that is best for laws and what came of them.
+
+        Of those that score alike it is the least.
 
         Parameters
         ----------
@@ -161,9 +161,9 @@ class Projector:
             return float(np.average(scores, weights=weights))
 
         scored = {ridge: score(ridge) for ridge in _RIDGES}
-        best = min(scored, key=lambda ridge: scored[ridge])
-        scored |= {ridge: score(ridge) for ridge in (best * _HALF, best / _HALF)}
-        return self.with_ridge(min(scored, key=lambda ridge: scored[ridge]))
+        least = min(scored.values())
+        least += _SAME * abs(least)
+        return self.with_ridge(min(ridge for ridge in _RIDGES if scored[ridge] <= least))
 
     def targets(self, t: Vector) -> Vector:
         """Return the means of the functions under signed laws, ``(q, r)``."""
