@@ -156,6 +156,13 @@ class Cells(Atoms):
         sums = self.expectations(lambda z: z - self.origin)[1:]
         return sums / self.mean[:, None] + self.origin
 
+    @cached_property
+    def spreads(self) -> Vector:
+        """The variances of the atoms of each cell, ``(K, d)``."""
+        centre = self.centres - self.origin
+        squares = self.expectations(lambda z: (z - self.origin) ** 2)[1:]
+        return np.maximum(squares / self.mean[:, None] - centre**2, 0.0)
+
 
 class CellSupport(Support):
     """Atoms in cells, with what laws on them share.

@@ -11,7 +11,7 @@ import numpy as np
 from jointdist._array import to_numpy
 from jointdist.atoms import Atoms, Vector
 
-__all__ = ["Smoothed", "smoothed"]
+__all__ = ["Blends", "Smoothed", "smoothed", "width_of"]
 
 _MANY = 8192  # atoms of which each gets its own Gaussian
 _CELLS = 50  # in the width of a Gaussian, where atoms are put together
@@ -72,6 +72,80 @@ class Smoothed:
         return np.exp(away, out=away)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Blends:
+    """Mixtures of Gaussians in cells, each as wide as its cell and its law together.
+
+    Attributes
+    ----------
+    centres : array of shape (K, d)
+        The means of the atoms in the cells.
+    spreads : array of shape (K, d)
+        Their variances.
+    widths : array of shape (q, d)
+        The standard deviations by which the cells of each law are smoothed.
+    """
+
+    centres: Vector
+    spreads: Vector
+    widths: Vector
+
+    def at(self, laws: slice, weights: Vector, points: Vector, *, paired: bool) -> Vector:
+        """Return the densities of some laws at points ``(k, d)``, paired or all.
+
+        Parameters
+        ----------
+        laws : slice
+            Which laws.
+        weights : array of shape (b, K)
+            The weights of the cells under each.
+        points : array of shape (k, d)
+            The points.
+        paired : bool
+            Whether law i is asked at point i, or all at all points.
+        """
+        squares = self.widths[laws] ** 2
+        if paired:
+            return np.einsum("bk,bk->b", weights, self._bells(points[laws], squares))
+        return np.stack(
+            [
+                self._bells(points, own[None]) @ w
+                for own, w in zip(squares, weights, strict=True)
+            ]
+        )
+
+    def _bells(self, points: Vector, squares: Vector) -> Vector:
+        """Return the density of each cell at points, ``(k, K)``, smoothed so much."""
+        away = np.zeros((len(points), len(self.centres)))
+        unit = np.ones((len(squares), len(self.centres)))
+        columns = zip(points.T, self.centres.T, self.spreads.T, squares.T, strict=True)
+        for z, centre, spread, square in columns:
+            both = square[:, None] + spread
+            away += (z[:, None] - centre) ** 2 / both
+            unit *= 2 * np.pi * both
+        return np.exp(-0.5 * away) / np.sqrt(unit)
+
+
+def width_of(spread: Vector, size: Vector, d: int) -> Vector:
+    """Return how far Gaussians reach by Silverman's rule: for one column, or several.
+
+    Parameters
+    ----------
+    spread : array of shape (..., d)
+        The standard deviations of columns.
+    size : array of shape (..., 1), or number
+        How many atoms there are.
+    d : int
+        The number of columns.
+    """
+    found: Vector
+    if d == 1:
+        found = 0.9 * spread * size ** (-1 / 5)
+    else:
+        found = spread * (size * (d + 2) / 4) ** (-1 / (d + 4))
+    return found
+
+
 def _near(density: Smoothed, ends: Vector) -> slice:
     """Return the centres that matter between two values of the first column."""
     reach = _WIDTHS * density.widths[0]
@@ -95,10 +169,7 @@ def smoothed(atoms: Atoms) -> Smoothed:
     centre = w @ z
     spread = np.sqrt(w @ (z - centre) ** 2)
     spread = np.minimum(spread, [_quartiles_apart(column, w) / 1.349 for column in z.T])
-    if d == 1:
-        widths = 0.9 * spread * size ** (-1 / 5)
-    else:
-        widths = spread * (size * (d + 2) / 4) ** (-1 / (d + 4))
+    widths = width_of(spread, np.array(size), d)
     if atoms.n > _MANY and d == 1:
         z, w = _in_cells(z[:, 0], w, widths[0] / _CELLS)
     elif atoms.n > _MANY:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from jointdist._array import Array, to_numpy
 from jointdist.atoms import Atoms, Vector
 from jointdist.cells import Cells, CellSupport, cells_of
+from jointdist.density import Blends, width_of
 from jointdist.energy import Energy
 from jointdist.errors import Words, require
 from jointdist.laws import Laws, Projection, Support, units_of
@@ -45,9 +46,10 @@ _MEANS = 64  # columns of which these are
 _MOMENTS = 1e-2  # the ridge of moments beside that of the first feature
 _RIDGE = 1e-2  # where it cannot be chosen
 _RIDGES = tuple((10.0 ** np.arange(0, -4.1, -0.5)).tolist())  # that are tried
-_SAME = 2e-3  # of the best score, above it: the least such ridge keeps most of the moments
 _LARGEST = 1e5  # of a feature
 _LEAST_MASS = 0.5  # of a signed law; the rest is the sample's
+_QUARTILES = 1.349  # of a normal law, apart, in standard deviations
+_NARROW = 1e-3  # the least width of a density, beside that of the sample's
 _WORKED = 1 << 18  # numbers that are worked on at a time
 
 
@@ -136,9 +138,7 @@ class Projector:
         return replace(self, family=family)
 
     def tuned(self, t: Vector, points: Vector, weights: Vector) -> "Projector":
-        """Return the same with a ridge that is best for laws and what came of them.
-
-        Of those that score alike it is the least.
+        """Return the same with the ridge that is best for laws and what came of them.
 
         Parameters
         ----------
@@ -161,29 +161,13 @@ class Projector:
             return float(np.average(scores, weights=weights))
 
         scored = {ridge: score(ridge) for ridge in _RIDGES}
-        least = min(scored.values())
-        least += _SAME * abs(least)
-        return self.with_ridge(min(ridge for ridge in _RIDGES if scored[ridge] <= least))
+        return self.with_ridge(min(scored, key=lambda ridge: scored[ridge]))
 
     def targets(self, t: Vector) -> Vector:
         """Return the means of the functions under signed laws, ``(q, r)``."""
         found: Vector = t @ self.means[1:] + self.means[0]
         mass = np.maximum(1 + t @ self.signed.atoms.mean, _LEAST_MASS)
         return found / mass[:, None]
-
-    def functions(self, points: Vector) -> Vector:
-        """Return the functions at points, or at the next that are among the atoms' range."""
-        if points.shape[1] > 1:
-            return self.kept.at(np.clip(points, *self._range))
-        centres = self.cells.atoms.centres[:, 0]
-        order = np.argsort(centres)
-        at, values = centres[order], self.family.features[order]
-        return np.stack([np.interp(points[:, 0], at, own) for own in values.T], axis=1)
-
-    @cached_property
-    def _range(self) -> tuple[Vector, Vector]:
-        z = self.cells.points()
-        return z.min(axis=0), z.max(axis=0)
 
     def laws(self, signed: Laws) -> "ValidLaws":
         """Return the projections of signed laws."""
@@ -261,30 +245,6 @@ class Tilting:
         if "found" in vars(self):
             vars(chosen)["found"] = tuple(own[rows] for own in self.found)
         return chosen
-
-    def densities(self, points: Vector, *, paired: bool) -> Vector:
-        """Return densities at points: that of the sample, tilted.
-
-        Of one column the tilt is that of the cells, with straight lines between their means;
-        of several, that of the features, at most as large as in some cell. It stays what it
-        is at the ends of the sample.
-        """
-        projector = self.projector
-        g, theta = projector.functions(points), self.found[0]
-        own, features = projector.cells.density.at(points), projector.family.features.T
-        whole = np.concatenate(
-            [projector.family.log_sums(theta[i : i + 1024]) for i in range(0, self.n, 1024)]
-        )
-        most = np.concatenate(
-            [(theta[i : i + 1024] @ features).max(axis=1) for i in range(0, self.n, 1024)]
-        )
-        if paired:
-            tilt = np.minimum(np.einsum("qr,qr->q", theta, g), most)
-            found: Vector = own * np.exp(tilt - whole)
-            return found
-        found = np.exp(np.minimum(theta @ g.T, most[:, None]) - whole[:, None])
-        found *= own
-        return found
 
     def report(self) -> Projection:
         """Return how far the laws are from the signed ones."""
@@ -428,10 +388,27 @@ class ValidLaws(Laws):
     queries: Tilting | Rising  # type: ignore[assignment]
 
     def density(self, points: Vector, *, paired: bool) -> Vector:
-        """Return densities at points ``(k, d)``, paired or all."""
-        if isinstance(self.queries, Tilting):
-            return self.queries.densities(points, paired=paired)
-        return super().density(points, paired=paired)
+        """Return densities at points ``(k, d)``, paired or all.
+
+        Atoms are smoothed as widely as Silverman's rule says of the law itself.
+        """
+        cells, start, found = self.support.atoms, 0, []
+        blends = Blends(cells.centres, cells.spreads, self._widths())
+        for w in self.queries.weights():
+            own = slice(start, start + len(w))
+            found.append(blends.at(own, w, points, paired=paired))
+            start += len(w)
+        return np.concatenate(found)
+
+    def _widths(self) -> Vector:
+        """Return how widely the atoms of each law are smoothed, ``(q, d)``."""
+        d = self.atoms.width
+        low, high = np.moveaxis(self.quantile(np.array([0.25, 0.75])), 1, 0)
+        apart, spread = (high - low) / _QUARTILES, np.sqrt(self.variances())
+        spread = np.where(apart > 0, np.minimum(apart, spread), spread)
+        least = _NARROW * self.support.density.widths
+        size = self.effective_size()[:, None]
+        return np.maximum(width_of(spread, size, d), least)
 
     def variances(self) -> Vector:
         """Return the variances of columns, which rounding may not make negative."""
