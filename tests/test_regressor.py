@@ -10,7 +10,10 @@ from scipy.stats import norm
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression
-from sklearn.neighbors import KNeighborsRegressor
+from sklearn.model_selection import GroupKFold, KFold
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import jointdist as jd
@@ -223,6 +226,140 @@ class TestWeights:
         with pytest.raises(ValueError, match="`regressor` must be one that takes `sample_"):
             model.fit(X, y, sample_weight=np.arange(1.0, 61.0))
 
+    def test_the_last_step_of_a_pipeline_gets_them(self):
+        X, y = rows(120)
+        w = np.where(y > 0, 5.0, 1.0)
+        piped = make_pipeline(StandardScaler(), LinearRegression())
+        models = [
+            DR(one, scale=False, law=LAW, random_state=0).fit(X, y, sample_weight=w)
+            for one in (piped, LinearRegression())
+        ]
+        assert_allclose(*(model.predict(X) for model in models))
+
+
+class TestCopies:
+    """Rows that are copies of each other are one observation."""
+
+    @pytest.mark.parametrize(
+        "regressor", ["kernel", RandomForestRegressor(20, random_state=0)], ids=str
+    )
+    def test_every_row_twice(self, regressor):
+        X, y = rows(200)
+        Z, z = rows(1000, seed=1)
+        twice = np.tile(np.arange(200), 2)
+        once, both = (
+            DR(regressor, **QUICK).fit(X[own], y[own]).given(x=Z)
+            for own in (np.arange(200), twice)
+        )
+        assert_allclose(both.std().mean(), once.std().mean(), rtol=0.25)
+        assert scores.coverage(both, z, 0.9).mean() > 0.82
+
+    def test_weights_are_repetitions(self):
+        X, y = rows(90)
+        w = np.random.default_rng(0).integers(1, 4, 90)
+        weighted = DR("auto", **QUICK).fit(X, y, sample_weight=w)
+        often = np.random.default_rng(1).permutation(np.repeat(np.arange(90), w))
+        repeated = DR("auto", **QUICK).fit(X[often], y[often])
+        a, b = (model.given(x=X[:20]) for model in (weighted, repeated))
+        assert_allclose(a.mean(), b.mean(), atol=1e-6)
+        assert_allclose(a.std(), b.std(), rtol=1e-4)
+
+
+class TestFarAway:
+    """Where x is unlike the sample, forecasts give way to the sample's law."""
+
+    def test_kernels(self):
+        X, y = rows(300)
+        law = DR("kernel", random_state=0).fit(X, y).given(x=[[0.0, 0.0], [1e3, -1e3]])
+        assert law.novelty()[0] < 0.01
+        assert law.novelty()[1] > 0.99
+        assert_allclose(law.mean()[1], y.mean(), atol=0.1)
+        assert_allclose(law.std()[1], y.std(), rtol=0.1)
+        assert law.std()[0] < 0.3 * y.std()
+
+    def test_other_regressors_keep_their_forecasts(self):
+        X, y = rows(200)
+        y = y + 5 * X[:, 0]
+        model = DR(LinearRegression(), law=LAW, random_state=0).fit(X, y)
+        law = model.given(x=[[50.0, 0.0]])
+        assert law.mean()[0] > 200
+        assert law.std()[0] > 0.8 * y.std()
+
+    def test_forecasts_stay_near_the_outcomes(self):
+        X = np.random.default_rng(0).normal(size=(300, 1))
+        y = 2 * X[:, 0]
+        found = (
+            DR("kernel", random_state=0).fit(X, y).predict(np.linspace(-9, 9, 200)[:, None])
+        )
+        reach = 0.3 * np.ptp(y)
+        assert (found > y.min() - reach).all()
+        assert (found < y.max() + reach).all()
+
+
+class TestParts:
+    """Rows that depend on each other are held out together, if one says so."""
+
+    def test_a_splitter_and_its_splits(self):
+        X, y = rows(120)
+        forest = RandomForestRegressor(10, random_state=0)
+        parts = list(KFold(4).split(X))
+        a, b = (
+            DR(forest, cv=cv, **QUICK).fit(X, y).given(x=X[:9]) for cv in (KFold(4), parts)
+        )
+        assert_array_equal(a.quantile([0.1, 0.9]), b.quantile([0.1, 0.9]))
+
+    def test_groups(self):
+        """Forests know the noise that rows of a group share, unless it is held out."""
+        rng = np.random.default_rng(0)
+        group = np.repeat(np.arange(30), 10)
+        X = rng.normal(size=(30, 1))[group] + 1e-3 * rng.normal(size=(300, 1))
+        y = rng.normal(size=30)[group] + 0.1 * rng.normal(size=300)
+        parts = list(GroupKFold(5).split(X, groups=group))
+        forest = RandomForestRegressor(30, random_state=0)
+        alone, together = (
+            DR(forest, cv=cv, scale=False, law=LAW, random_state=0).fit(X, y).scale_[0]
+            for cv in (5, parts)
+        )
+        assert together > 3 * alone
+
+    def test_not_every_row(self):
+        X, y = rows(60)
+        with pytest.raises(
+            ValueError, match="`cv` must be parts of which each row is held"
+        ):
+            DR(LinearRegression(), cv=[(np.arange(30), np.arange(30, 60))], law=LAW).fit(
+                X, y
+            )
+
+
+def test_small_numbers_keep_their_digits():
+    X, y = rows(150)
+    small, plain = (
+        DR("kernel", kernel_x=Gaussian(2.0), random_state=0)
+        .fit(X, unit * y)
+        .given(x=X[:20])
+        for unit in (2.0**-40, 1.0)
+    )
+    assert_allclose(2.0**40 * small.mean(), plain.mean(), rtol=1e-6)
+    assert_allclose(2.0**80 * small.cov(), plain.cov(), rtol=1e-6)
+
+
+def test_cdfs_reach_the_level_of_a_quantile(model):
+    law = model.given(x=rows(50, seed=3)[0])
+    levels = np.array([0.1, 0.5, 0.77])
+    for level, at in zip(levels, law.quantile(levels).T, strict=True):
+        assert (law.cdf(at) >= level - 1e-12).all()
+
+
+def test_few_values_do_not_need_a_regressor():
+    X, _ = rows(120)
+    y = (X[:, 0] > 0).astype(float)
+    with pytest.warns(UserWarning, match="`regressor` is not used"):
+        model = DR(LinearRegression(), law=LAW, random_state=0).fit(X, y)
+    assert model.direct_
+    assert model.regressors_ == []
+    assert model.weights_.shape == (0, 1)
+
 
 class Odd(RegressorMixin, BaseEstimator):
     """A regressor that forecasts what it is told to."""
@@ -238,6 +375,9 @@ class Odd(RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X):
+        if self.what == "mute":
+            msg = "not today"
+            raise KeyError(msg)
         return np.full((len(X), 2) if self.what == "wide" else len(X), np.nan)
 
 
@@ -245,6 +385,7 @@ class Odd(RegressorMixin, BaseEstimator):
     ("what", "message"),
     [
         ("error", "`regressor` must be one that can be fitted. Got Odd: no"),
+        ("mute", "`regressor` must be one that can be asked for forecasts. Got Odd"),
         ("wide", "`regressor` must be one that forecasts a number for each of"),
         ("nan", "`regressor` must be one whose forecasts are finite"),
     ],
@@ -261,9 +402,11 @@ def test_regressors_that_fail(what, message):
         ({"regressor": []}, "regressor"),
         ({"regressor": ["auto"]}, "regressor"),
         ({"regressor": LinearRegression}, "regressor"),
+        ({"regressor": KNeighborsClassifier()}, "regressor"),
         ({"scale": 1}, "scale"),
         ({"law": LinearRegression()}, "law"),
         ({"cv": 1}, "cv"),
+        ({"cv": "five"}, "cv"),
         ({"kernel_x": "gaussian"}, "kernel_x"),
     ],
 )

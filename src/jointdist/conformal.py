@@ -70,12 +70,11 @@ class ConformalCalibration(RegressorMixin, NestedParameters, BaseEstimator):
     --------
     >>> import numpy as np
     >>> import jointdist as jd
-    >>> from jointdist.conformal import ConformalCalibration
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(1000, 1))
     >>> y = x[:, 0] + rng.normal(size=1000)
     >>> flat = jd.JointDistribution(regularization=1.0, random_state=0)  # knows little of x
-    >>> model = ConformalCalibration(flat, random_state=0).fit(x, y)
+    >>> model = jd.ConformalCalibration(flat, random_state=0).fit(x, y)
     >>> low, high = model.given([[0.0]]).interval(0.9)[0]
     >>> bool(low < -1.64 and high > 1.64)
     True
@@ -116,11 +115,7 @@ class ConformalCalibration(RegressorMixin, NestedParameters, BaseEstimator):
         rng = generator(_NAME, self.random_state)
         sample = _read(X, Y, sample_weight)
         weights = np.ones(sample.n) if sample.weights is None else sample.weights
-        order = rng.permutation(np.flatnonzero(weights))
-        held = int(np.ceil(self.share * len(order)))
-        got = Words(f"{len(order)} sample{'s' * (len(order) != 1)}")
-        require(held < len(order), _NAME, "X", "of rows enough to hold some back", got)
-        rest, back = np.sort(order[held:]), np.sort(order[:held])
+        rest, back = self._split(sample, weights, rng)
         own = {} if sample.weights is None else {"sample_weight": weights[rest]}
         self.estimator_ = clone(self.estimator).fit(_part(X, rest), _part(Y, rest), **own)
         laws = self._base(_part(X, back))
@@ -193,6 +188,22 @@ class ConformalCalibration(RegressorMixin, NestedParameters, BaseEstimator):
         tags.regressor_tags.poor_score = True  # a skill of 0.5 is much, unlike an R² of it
         tags.input_tags.categorical = tags.input_tags.string = True
         return tags
+
+    def _split(
+        self, sample: Sample, weights: Vector, rng: np.random.Generator
+    ) -> tuple[Index, Index]:
+        """Return the rows to fit to and those held back; copies of a row stay together."""
+        counted = np.flatnonzero(weights)
+        some = sample.counted
+        groups = np.arange(len(counted))
+        if not some.distinct and (equal := some.equal).copied:
+            groups = equal.which
+        order = rng.permutation(int(groups.max(initial=-1)) + 1)
+        held = int(np.ceil(self.share * len(order)))
+        got = Words(f"{len(order)} sample{'s' * (len(order) != 1)}")
+        require(held < len(order), _NAME, "X", "of rows enough to hold some back", got)
+        out = np.isin(groups, order[:held])
+        return counted[~out], counted[out]
 
     def _base(self, x: object) -> Conditional:
         """Return valid laws of the estimator."""

@@ -115,6 +115,10 @@ class LawEstimator(RegressorMixin, NestedParameters, BaseEstimator, ABC):
         sample = Sample.paired(x[1], y[1], sample_weight).owned()
         validate_data(self, X, reset=True, skip_check_array=True)
         self._codings = x[0], y[0]
+        if getattr(self, "positivity", None) == "isotonic":
+            alone = any(side.width == 1 and side.numeric for side in self._codings)
+            got = Words('"isotonic", and neither X nor Y is that; ask for "projected"')
+            require(alone, where, "positivity", "for laws of one column of numbers", got)
         rng = generator(where, self.random_state)
         self._seed = int(rng.integers(2**32))
         return self._learn(sample, rng)
@@ -375,6 +379,8 @@ class JointEstimator(LawEstimator):
     @y_for_Y
     def ratio(self, X: object, Y: object, *, grid: bool = False) -> Vector:
         r"""Return the ratio :math:`1 + h` of the joint law to the product of the samples.
+
+        It is that of the model before its laws are made valid, so that it may be negative.
 
         Parameters
         ----------

@@ -69,10 +69,12 @@ class JointDistribution(KernelEstimator, JointEstimator):
     positivity : str, default="projected"
         ``"projected"``: the model is the closed form, and each law that is asked for the
         probability law of least information that has its first and second moments and its
-        leading features, up to a ridge that is chosen by leaving rows out. Positive, smooth
-        in the condition, and the sample's law far from the sample.
+        leading features, up to a ridge that is chosen by leaving rows out when laws are
+        first asked for. Positive, smooth in the condition, and the sample's law far from the
+        sample.
         ``"isotonic"``: the same for laws of one column of numbers, by the nearest cdf, which
-        does not raise the CRPS whatever the outcome.
+        does not raise the CRPS whatever the outcome, if there are at most 2,048 distinct
+        values; of more, those next to each other are taken together.
         ``"none"``: weights may be negative; closed form.
         ``"grid"``: positive on the whole grid of the sample, Eq. `posiCtilde`, up to
         rounding, and the best such model; at other conditions nearly so. Seconds for

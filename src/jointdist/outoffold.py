@@ -1,5 +1,7 @@
 """Regressors of any kind: what they forecast for rows that they were not fitted to."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,7 +82,7 @@ def out_of_fold(
     for part in held:
         rest = np.setdiff1d(np.arange(len(targets)), part)
         z, out = take_rows(X, rest), take_rows(X, part)
-        w = {} if weights is None else {"sample_weight": weights[rest]}
+        w = None if weights is None else weights[rest]
         for column, own in enumerate(models):
             model = clone(regressor)
             _fit(where, model, z, targets[rest, column], w)
@@ -89,12 +91,21 @@ def out_of_fold(
     return FoldModels(models, where), found
 
 
-def _fit(where: str, model: Any, X: Any, y: Vector, weights: dict[str, Vector]) -> None:
+def _fit(where: str, model: Any, X: Any, y: Vector, weights: Vector | None) -> None:
+    steps = getattr(model, "steps", None)  # of a pipeline, whose last one has the weights
+    name = f"{steps[-1][0]}__sample_weight" if steps else "sample_weight"
+    with _named(where, model, "fitted"):
+        model.fit(X, y, **({} if weights is None else {name: weights}))
+
+
+@contextmanager
+def _named(where: str, model: Any, done: str) -> Iterator[None]:
+    """Tell whose errors they are: users know their regressor by its name."""
     try:
-        model.fit(X, y, **weights)
-    except Exception as error:  # whatever it may be, users know it by its name
+        yield
+    except Exception as error:
         named = "sample_weight" in str(error) and isinstance(error, TypeError | ValueError)
-        rule = "one that takes `sample_weight`" if named else "one that can be fitted"
+        rule = "one that takes `sample_weight`" if named else f"one that can be {done}"
         got = Words(f"{type(model).__name__}: {error}".rstrip("."))
         msg = f"{where}: `regressor` must be {rule}. Got {got}."
         raise ValueError(msg) from error
@@ -102,7 +113,8 @@ def _fit(where: str, model: Any, X: Any, y: Vector, weights: dict[str, Vector]) 
 
 def _forecast(where: str, model: Any, X: Any) -> Vector:
     """Return forecasts as a vector of finite numbers."""
-    found = np.asarray(model.predict(X), dtype=np.float64)
+    with _named(where, model, "asked for forecasts"):
+        found = np.asarray(model.predict(X), dtype=np.float64)
     n, name = len(X), type(model).__name__
     rule = f"one that forecasts a number for each of {n} rows"
     require(found.size == n, where, "regressor", rule, Words(f"{found.shape} of {name}"))

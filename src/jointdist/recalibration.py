@@ -5,6 +5,7 @@ that the laws had not seen, then :math:`G(F(y))` is the cdf of a law that is rig
 events of probability p happen in a share p of the cases.
 """
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 
 from jointdist.atoms import Vector
 from jointdist.cells import CellSupport, cells_of
-from jointdist.errors import is_number, require
+from jointdist.errors import ToleranceWarning, is_number, require
 from jointdist.law import Conditional
 from jointdist.laws import FewSupport, Laws, Support
 from jointdist.moved import Conditions, Moved
@@ -157,6 +158,14 @@ class Recalibrated(Conditional):
             found[:, 0] = -np.inf
         if high >= 1:
             found[:, 1] = np.inf
+        if low <= 0 or high >= 1:
+            msg = (
+                f"Conditional.interval: intervals of level {level:g} have infinite ends. "
+                f"They need at least {np.ceil(2 / (1 - level) - _NEAR) - 1:.0f} rows of "
+                f"calibration, here {len(self._recalibration.levels)}, of which not too many "
+                "are beyond all atoms of their laws. Raise `share`, or lower the level."
+            )
+            warnings.warn(msg, ToleranceWarning, stacklevel=2)
         return found
 
 

@@ -1,5 +1,6 @@
 r"""Location plus scale times a residual law: any regressor forecasts distributions."""
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Self
@@ -76,8 +77,8 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
     joint law of residuals. Where x is unlike the sample, kernels forecast the mean, and the
     variance of what the regressor explains of Y is added to that of residuals.
 
-    Words, and numbers of which there are few distinct values, have no residuals: their law
-    given x is learned directly.
+    Words, and numbers of at most 30 distinct values, each taken three times on average or
+    more, have no residuals: their law given x is learned directly.
 
     Parameters
     ----------
@@ -91,8 +92,9 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         Whether the scale depends on x.
     law : JointDistribution, optional
         The estimator of the law of residuals given the location, or of Y given x if there
-        are no residuals; cloned. By default one with default arguments. Its seed is that
-        of this estimator, unless it has one.
+        are no residuals; cloned. By default one with default arguments, but for a Gaussian
+        kernel of the location with half its median scale. Its seed is that of this
+        estimator, unless it has one.
     kernel_x : Kernel or "auto", default="auto"
         The kernel of kernel ridge regression. By default an average of up to six: Gaussian
         and Matérn kernels, with a scale for each column or not.
@@ -195,10 +197,9 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         data = Training.of(sample, self._table(X, x.coding, sample.x), self.cv)
         self._outcomes, self._weights = data.given_outcomes, data.given.weights
         self.direct_ = not y.coding.numeric or _few(self._outcomes)
-        if self.direct_:
-            self.law_ = self._law().fit(X, Y, sample_weight)
-            return self
-        return self._learn(data)
+        return (
+            self._learn_directly(X, Y, sample_weight) if self.direct_ else self._learn(data)
+        )
 
     def given(self, x: object) -> Conditional:
         """Return the laws of Y given rows of X.
@@ -261,6 +262,19 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         tags.regressor_tags.poor_score = True  # a skill of 0.5 is much, unlike an R² of it
         tags.input_tags.categorical = tags.input_tags.string = True
         return tags
+
+    def _learn_directly(self, X: object, Y: object, sample_weight: object) -> Self:
+        """Learn the law of an outcome that has no residuals."""
+        if not isinstance(self.regressor, str):
+            msg = (
+                f"{self._name}: Y is of words or of few distinct values, whose law given x is "
+                "learned directly: `regressor` is not used."
+            )
+            warnings.warn(msg, UserWarning, stacklevel=3)
+        self.law_ = self._law().fit(X, Y, sample_weight)
+        self.regressors_, self.weights_ = [], np.empty((0, self._outcomes.shape[1]))
+        self.kernel_x_, self.scale_ = self.law_.kernel_x_, np.ones(self._outcomes.shape[1])
+        return self
 
     def _learn(self, data: Training) -> Self:
         sample, T, coding = data.sample, data.outcomes, self._codings[0]
@@ -411,7 +425,7 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         for one in given if several else [given]:
             word = isinstance(one, str) and one in ({"kernel"} if several else _WORDS)
             good &= word or (hasattr(one, "fit") and hasattr(one, "predict"))
-            good &= not isinstance(one, type)
+            good &= not isinstance(one, type) and not hasattr(one, "predict_proba")
         require(good, where, "regressor", rule, given)
         require(isinstance(self.scale, bool), where, "scale", "True or False", self.scale)
         fine = self.law is None or isinstance(self.law, LawEstimator)

@@ -124,12 +124,9 @@ def require_parts(where: str, cv: Any) -> None:
         What was given.
     """
     several = is_whole(cv, least=2)
-    several |= hasattr(cv, "split") or (
-        isinstance(cv, Iterable) and not isinstance(cv, str)
-    )
-    rule = (
-        "an integer of at least 2, a splitter, or pairs of rows to fit to and to hold out"
-    )
+    if not isinstance(cv, str):
+        several |= hasattr(cv, "split") or isinstance(cv, Iterable)
+    rule = "an integer of at least 2, a splitter, or pairs of rows, the second held out"
     require(several, where, "cv", rule, cv)
 
 
