@@ -176,6 +176,23 @@ class TestNoSignal:
             assert not np.delete(found.value, on, axis=0).any()
 
 
+def test_copies_of_rows_are_left_out_together():
+    """Else each would be told by its twin, and no ridge were small enough."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, (150, 1))
+    y = np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=150)
+    twice = np.tile(np.arange(150), 2)
+    once, both = (
+        jd.JointDistribution(
+            Gaussian(0.1), Gaussian(0.5), regularization="loo", random_state=0
+        )
+        .fit(X[own], y[own])
+        .regularization_
+        for own in (np.arange(150), twice)
+    )
+    assert_allclose(np.log10(both[:3]), np.log10(once[:3]), atol=0.6)
+
+
 class TestEstimator:
     """The parameter of the estimator."""
 

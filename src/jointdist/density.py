@@ -106,7 +106,9 @@ class Blends:
         """
         squares = self.widths[laws] ** 2
         if paired:
-            return np.einsum("bk,bk->b", weights, self._bells(points[laws], squares))
+            bells = self._bells(points[laws], squares)
+            found: Vector = np.einsum("bk,bk->b", weights, bells)
+            return found
         return np.stack(
             [
                 self._bells(points, own[None]) @ w

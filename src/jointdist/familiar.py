@@ -49,8 +49,8 @@ class Familiar:
         """
 
         def block(_start: int, z: Array) -> Vector:
-            missed = self.map.novelty(self.map.features(z), z)
-            return np.clip(to_numpy(missed), 0.0, 1.0)
+            missed: Vector = to_numpy(self.map.novelty(self.map.features(z), z))
+            return np.clip(missed, 0.0, 1.0)
 
         return np.concatenate(list(executor_for(x, executor).map(block, x)))
 

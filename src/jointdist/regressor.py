@@ -143,6 +143,8 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
     """
 
     n_features_in_: int
+    regressors_: list[Any]
+    kernel_x_: Kernel | None
     scale_: Spread | Vector
 
     def __init__(
@@ -287,8 +289,9 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         missed: Vector = np.einsum("kr,knr->nr", self.weights_, left)
         p = Rows(blurred(T - missed, missed, rng), self._name, "Y")
         s = self._scales(family, sample, p, missed)
-        options = {"random_state": self._seed, "executor": self.executor}
-        self._familiar = familiar(family.at(1.0), sample.x, w, **options)
+        self._familiar = familiar(
+            family.at(1.0), sample.x, w, random_state=self._seed, executor=self.executor
+        )
         mean = np.average(T - missed, axis=0, weights=w)
         self._told = np.average((T - missed - mean) ** 2, axis=0, weights=w)
         self.law_ = self._law(near_forecasts(p, w)).fit(p.source, missed / s, w)

@@ -149,13 +149,14 @@ class Sample:
 
     @property
     def distinct(self) -> bool:
-        """Whether no two rows are equal; true if two hashes are, one in a billion times."""
+        """Whether no two rows are equal; if hashes are, by chance, the answer is no, too."""
         table = np.concatenate([_table(self.x), _table(self.y)], axis=1)
         table = table.astype(np.float64) + 0.0  # no negative zero
-        odd = np.random.default_rng(0).integers(2**63, size=table.shape[1]) * 2 + 1
+        rng, half = np.random.default_rng(0), np.uint64(32)
+        odd = 2 * rng.integers(2**63, size=table.shape[1], dtype=np.uint64) + np.uint64(1)
         bits = table.view(np.uint64)
-        bits = (bits ^ (bits >> 32)) * odd.astype(np.uint64)
-        keys = np.sort((bits ^ (bits >> 29)).sum(axis=1, dtype=np.uint64))
+        mixed = (bits ^ (bits >> half)) * odd
+        keys = np.sort((mixed ^ (mixed >> half)).sum(axis=1, dtype=np.uint64))
         return bool((keys[1:] != keys[:-1]).all())
 
     def typical(self, limit: int) -> Typical:

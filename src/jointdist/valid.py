@@ -10,84 +10,38 @@ Where a condition is unlike the sample, so that its features say little, the law
 that of the sample.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from jointdist._array import Array, to_numpy
+from jointdist._array import Array
 from jointdist.atoms import Atoms, Vector
 from jointdist.cells import Cells, CellSupport, cells_of
 from jointdist.density import Blends, width_of
 from jointdist.energy import Energy
 from jointdist.errors import Words, require
+from jointdist.kept import Kept, kept_functions
 from jointdist.laws import Laws, Projection, Support, units_of
-from jointdist.moments import powers
-from jointdist.polynomials import PolynomialMap
 from jointdist.projection import Exponential, isotonic
 from jointdist.queries import Fixed, Queries
 
-__all__ = ["Isotonic", "Kept", "Projector", "Rising", "Tilting", "ValidLaws"]
+__all__ = ["Isotonic", "Projector", "Rising", "Tilting", "ValidLaws"]
 
 TRIED = 512  # rows by which the ridge of projections is chosen
 _CELLS = 512  # of one column
 _CELLS_APART = 1024  # of several columns
 _CELLS_IN_ORDER = 2048  # of isotonic laws
-_FEATURES = 15, 30  # of a kernel, the leading ones: at least, and at most
-_LEADING = 1e-3  # of the variance of the first one; if more features have it, more are kept
-_MORE = 63  # of words or few values, and of polynomials
-_VANISHING = 1e-10  # a feature beside the first one
-_PRODUCTS = 5  # columns of which all products are kept; of more, the squares
-_SQUARES = 16  # columns of which these are; of more, the means
-_MEANS = 64  # columns of which these are
-_MOMENTS = 1e-2  # the ridge of moments beside that of the first feature
 _RIDGE = 1e-2  # where it cannot be chosen
 _RIDGES = tuple((10.0 ** np.arange(0, -4.1, -0.5)).tolist())  # that are tried
-_LARGEST = 1e5  # of a feature
 _LEAST_MASS = 0.5  # of a signed law; the rest is the sample's
 _QUARTILES = 1.349  # of a normal law, apart, in standard deviations
 _NARROW = 1e-3  # the least width of a density, beside that of the sample's
 _WORKED = 1 << 18  # numbers that are worked on at a time
-
-
-@dataclass(frozen=True, eq=False)
-class Kept:
-    r"""Functions :math:`g` of mean zero whose means valid laws keep.
-
-    Attributes
-    ----------
-    sample : Atoms
-        The sample.
-    shift : array of shape (p,)
-        The means of powers and features over the sample.
-    mix : array of shape (p, r)
-        From powers and features less their means to the functions.
-    penalty : array of shape (r,)
-        The ridge of each, for a ridge of one.
-    powers : int
-        How many of the first p are powers of columns.
-    """
-
-    sample: Atoms
-    shift: Vector
-    mix: Vector
-    penalty: Vector
-    powers: int
-
-    def at(self, z: Array) -> Vector:
-        """Return the functions at points, ``(b, r)``."""
-        found: Vector = (self.raw(z) - self.shift) @ self.mix
-        return found
-
-    def raw(self, z: Array) -> Vector:
-        """Return powers and features at points, ``(b, p)``."""
-        return np.concatenate(
-            [_powers(self.sample, to_numpy(z), self.powers), self.sample.features(z)],
-            axis=1,
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,14 +81,14 @@ class Projector:
         """
         one = sample.atoms.width == 1
         cells = cells_of(sample, _CELLS if one else _CELLS_APART)
-        kept, features = _kept(sample.atoms, cells.atoms)
+        kept, features = kept_functions(sample.atoms, cells.atoms)
         means = signed.atoms.expectations(kept.at)
-        family = Exponential(features, cells.atoms.mean, _ridge(kept, _RIDGE))
+        family = Exponential(features, cells.atoms.mean, kept.ridge(_RIDGE))
         return Projector(signed, cells, kept, means, family)
 
     def with_ridge(self, ridge: float) -> "Projector":
         """Return the same with another ridge."""
-        family = replace(self.family, ridge=_ridge(self.kept, ridge))
+        family = replace(self.family, ridge=self.kept.ridge(ridge))
         return replace(self, family=family)
 
     def tuned(self, t: Vector, points: Vector, weights: Vector) -> "Projector":
@@ -179,29 +133,58 @@ class Projector:
         return _cell_sums(self.signed.atoms, self.cells.atoms)
 
 
-def _ridge(kept: Kept, ridge: float) -> Vector:
-    return np.minimum(ridge * kept.penalty, _LARGEST)
-
-
 @dataclass(frozen=True, eq=False)
-class Tilting:
-    """The conditions of projected laws.
+class _Asked(ABC):
+    """The conditions of valid laws.
 
     Attributes
     ----------
     signed : Queries or Fixed
         Those of the signed laws.
-    projector : Projector
-        What projects them.
+    projector : Projector or Isotonic
+        What makes them valid.
     """
 
     signed: Queries | Fixed
-    projector: Projector
+    projector: Any
 
     @property
     def n(self) -> int:
         """The number of laws."""
         return self.signed.n
+
+    @abstractmethod
+    def weights(self) -> Iterator[Vector]:
+        """Yield the weights of the cells under all laws, some at a time."""
+
+    @abstractmethod
+    def report(self) -> Projection:
+        """Return how far the laws are from the signed ones."""
+
+    def parts(self) -> Iterator[Vector]:
+        """Yield the coefficients of all laws, some at a time."""
+        for w in self.weights():
+            w /= self.projector.cells.atoms.mean  # noqa: PLW2901
+            w -= 1  # noqa: PLW2901
+            yield w
+
+    def novelty(self) -> Vector:
+        """Return how unlike the sample each condition is, from zero to one."""
+        return self.signed.novelty()
+
+    def labels(self) -> tuple[str, list[str]]:
+        """Return what tells few conditions apart."""
+        return self.signed.labels()
+
+    def take(self, rows: Any) -> Self:
+        """Return the chosen laws."""
+        return replace(self, signed=self.signed.take(rows))
+
+
+class Tilting(_Asked):
+    """The conditions of projected laws."""
+
+    projector: Projector
 
     @cached_property
     def found(self) -> tuple[Vector, Vector, NDArray[np.intp]]:
@@ -224,24 +207,9 @@ class Tilting:
         slices = (theta[i : i + step] for i in range(0, len(theta), step))
         yield from executor.each(family.weights, slices)
 
-    def parts(self) -> Iterator[Vector]:
-        """Yield the coefficients of all laws, some at a time."""
-        for w in self.weights():
-            w /= self.projector.family.shares  # noqa: PLW2901
-            w -= 1  # noqa: PLW2901
-            yield w
-
-    def novelty(self) -> Vector:
-        """Return how unlike the sample each condition is, from zero to one."""
-        return self.signed.novelty()
-
-    def labels(self) -> tuple[str, list[str]]:
-        """Return what tells few conditions apart."""
-        return self.signed.labels()
-
-    def take(self, rows: Any) -> "Tilting":
+    def take(self, rows: Any) -> Self:
         """Return the chosen laws."""
-        chosen = replace(self, signed=self.signed.take(rows))
+        chosen = super().take(rows)
         if "found" in vars(self):
             vars(chosen)["found"] = tuple(own[rows] for own in self.found)
         return chosen
@@ -310,25 +278,10 @@ class Isotonic:
         return ValidLaws(self.cells, Rising(signed.queries, self))
 
 
-@dataclass(frozen=True, eq=False)
-class Rising:
-    """The conditions of isotonic laws.
+class Rising(_Asked):
+    """The conditions of isotonic laws."""
 
-    Attributes
-    ----------
-    signed : Queries or Fixed
-        Those of the signed laws.
-    projector : Isotonic
-        What projects them.
-    """
-
-    signed: Queries | Fixed
     projector: Isotonic
-
-    @property
-    def n(self) -> int:
-        """The number of laws."""
-        return self.signed.n
 
     def weights(self) -> Iterator[Vector]:
         """Yield the weights of the cells under all laws, some at a time."""
@@ -345,25 +298,6 @@ class Rising:
         for t in self.signed.parts():
             slices = (t[i : i + step] for i in range(0, len(t), step))
             yield from executor.each(work, slices)
-
-    def parts(self) -> Iterator[Vector]:
-        """Yield the coefficients of all laws, some at a time."""
-        for w in self.weights():
-            w /= self.projector.cells.atoms.mean  # noqa: PLW2901
-            w -= 1  # noqa: PLW2901
-            yield w
-
-    def novelty(self) -> Vector:
-        """Return how unlike the sample each condition is, from zero to one."""
-        return self.signed.novelty()
-
-    def labels(self) -> tuple[str, list[str]]:
-        """Return what tells few conditions apart."""
-        return self.signed.labels()
-
-    def take(self, rows: Any) -> "Rising":
-        """Return the chosen laws."""
-        return replace(self, signed=self.signed.take(rows))
 
     def report(self) -> Projection:
         """Return how far the laws are from the signed ones."""
@@ -385,6 +319,7 @@ class Rising:
 class ValidLaws(Laws):
     """Laws on cells, with weights that are not negative."""
 
+    support: CellSupport
     queries: Tilting | Rising  # type: ignore[assignment]
 
     def density(self, points: Vector, *, paired: bool) -> Vector:
@@ -442,82 +377,6 @@ def _told(missed: Vector, w: Vector, signed: Vector, cells: Cells) -> Vector:
         ],
         axis=1,
     )
-
-
-def _powers(sample: Atoms, z: Vector, some: int) -> Vector:
-    """Return the first powers of columns of numbers less the origin, ``(b, some)``."""
-    if not some:
-        return np.empty((len(z), 0))
-    numbers = [i for i, known in enumerate(sample.coding.categories) if known is None]
-    z, origin, d = z[:, numbers], sample.origin[numbers], len(numbers)
-    if some == d:
-        return z - origin
-    if some == 2 * d and d > 1:
-        return np.concatenate([z - origin, (z - origin) ** 2], axis=1)
-    found: Vector = powers(origin, z, squared=True).T
-    return found
-
-
-def _count_powers(sample: Atoms) -> int:
-    """Return how many powers of columns are kept."""
-    d = sum(known is None for known in sample.coding.categories)
-    if sample.few or d > _MEANS or isinstance(sample.basis.map, PolynomialMap):
-        return 0
-    return d if d > _SQUARES else 2 * d if d > _PRODUCTS else d * (d + 3) // 2
-
-
-def _kept(sample: Atoms, cells: Cells) -> tuple[Kept, Vector]:
-    r"""Return the functions whose means are kept, and their means over the cells.
-
-    Features are whitened, those of the kernel by the eigenvalues :math:`c` of their
-    covariance, and penalised by the norm of the kernel: the ridge is :math:`\delta c_1 / c_i`.
-    """
-    p = _count_powers(sample)
-    total = sample.n if sample.weights is None else sample.weights.sum()
-    second = to_numpy(sample.basis.eigenvalues) / total
-    covariance = np.diag(second) - np.multiply.outer(sample.mean, sample.mean)
-    c, R = np.linalg.eigh(covariance)
-    order = np.argsort(-c.round(12), kind="stable")  # of equal ones, low degrees first
-    c, R = c[order], R[:, order]
-    many = sample.few or isinstance(sample.basis.map, PolynomialMap)
-    real = int(np.sum(c > _VANISHING * max(c[0], np.finfo(float).tiny))) if len(c) else 0
-    leading = int(np.sum(c > _LEADING * c.max(initial=0.0)))
-    r = min(real, _MORE if many else int(np.clip(leading, *_FEATURES)))
-    c, R = c[:r], R[:, :r] / np.sqrt(c[:r])
-    raw = Kept(sample, np.zeros(p + sample.rank), np.empty(0), np.empty(0), p)
-
-    def block(start: int, z: Array) -> tuple[Vector, Vector]:
-        own = slice(start, start + z.shape[0])
-        share = cells.shares[own, None]
-        values = raw.raw(z)
-        g = values[:, :p]
-        values = np.concatenate([g, values[:, p:] @ R], axis=1)
-        return cells.added(cells.cell[own], share * values), g.T @ (share * g)
-
-    def both(a: tuple[Vector, Vector], b: tuple[Vector, Vector]) -> tuple[Vector, Vector]:
-        return a[0] + b[0], a[1] + b[1]
-
-    sums, gram = cells.executor.reduce(both, block, cells.rows)
-    mean = sums.sum(axis=0)
-    A = _whitening(gram - np.multiply.outer(mean[:p], mean[:p]))
-    mix = np.zeros((p + sample.rank, A.shape[1] + r))
-    mix[:p, : A.shape[1]], mix[p:, A.shape[1] :] = A, R
-    penalty = np.concatenate([np.full(A.shape[1], _MOMENTS), c[:1] / c])
-    shift = np.concatenate([mean[:p], sample.mean])
-    features = sums / cells.mean[:, None] - mean
-    features = np.concatenate([features[:, :p] @ A, features[:, p:]], axis=1)
-    return Kept(sample, shift, mix, penalty, p), features
-
-
-def _whitening(covariance: Vector) -> Vector:
-    """Return the map to uncorrelated functions of variance one; constants are left out."""
-    unit = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    good = unit > 0
-    scale = np.where(good, 1 / np.where(good, unit, 1.0), 0.0)
-    values, V = np.linalg.eigh(covariance * np.multiply.outer(scale, scale))
-    kept = values > 1e-9 * max(values.max(initial=0.0), np.finfo(float).tiny)
-    found: Vector = scale[:, None] * V[:, kept] / np.sqrt(values[kept])
-    return found
 
 
 def _cell_sums(atoms: Atoms, cells: Cells) -> Vector:
