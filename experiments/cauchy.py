@@ -8,12 +8,12 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.claims import Claim, verdict
-from experiments.drawing import Panel, lines
+from experiments.drawing import lines
 from experiments.markdown import by_model, by_size, edges, grid, number, series
 from experiments.moments import Data, Held, compared
 from experiments.store import Row, Settings
 from experiments.study import Study
-from experiments.uniform import NAMES, PRESETS, D, families, settings
+from experiments.uniform import NAMES, PRESETS, D, families, panels, settings
 from jointdist import scores
 from jointdist.datasets import RunningAverages
 
@@ -37,7 +37,7 @@ def compute(one: Settings) -> list[Row]:
 
 def draw(table: pd.DataFrame) -> dict[str, Figure]:
     """Return shares of what is not positive against the number of rows."""
-    panel = [Panel("unconstrained", table, NAMES)]
+    panel = panels(table)
     return {
         "indefinite": lines(panel, "n", "indefinite_share", "share of indefinite matrices"),
         "negative": lines(panel, "n", "negative_ratio_share", "share of negative ratios"),

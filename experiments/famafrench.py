@@ -70,7 +70,8 @@ CONSTRAINED = (
     "constant",
 )
 
-NAMES = tuple(dict.fromkeys(FREE + CONSTRAINED))
+VALID = ("JDL projected", "CME projected", "KLR", "KLR intercept", "constant")
+NAMES = tuple(dict.fromkeys(FREE + CONSTRAINED + VALID))
 
 Matrix = NDArray[np.float64]
 
@@ -207,7 +208,9 @@ def _joint(units: tuple[float, float]) -> Family:
         "JDL exact": Variant(RIDGES_JDL, {"marginals": "exact", "positivity": "none"}),
         "JDL tightened": Variant(RIDGES_TIGHTENED, tightened),
     }
-    return Family(partial(made, JointDistribution, units), variants, *SCALES_JDL)
+    valid = {"JDL projected": "JDL exact"}
+    make = partial(made, JointDistribution, units)
+    return Family(make, variants, *SCALES_JDL, valid=valid)
 
 
 def _positive(drawn: Sample, signed: Best) -> Family:
@@ -225,7 +228,8 @@ def _embedded(units: tuple[float, float]) -> Family:
         "CME": Variant(RIDGES_CME, {"positivity": "none"}),
         "CME average": Variant(RIDGES_CME, average),
     }
-    return Family(partial(made, ConditionalMeanEmbedding, units), variants, *SCALES_CME)
+    make = partial(made, ConditionalMeanEmbedding, units)
+    return Family(make, variants, *SCALES_CME, valid={"CME projected": "CME"})
 
 
 def logistic(drawn: Sample, *, intercept: bool) -> Best:
@@ -287,7 +291,7 @@ def draw(table: pd.DataFrame) -> dict[str, Figure]:
         percent=100 * table["negative_share"],
         relative=table["loss"] / table[runs].join(constant, on=runs)["loss"],
     )
-    groups = {"unconstrained": FREE, "constrained": CONSTRAINED}
+    groups = {"unconstrained": FREE, "constrained": CONSTRAINED, "valid": VALID}
     figures = {}
     for title, names in groups.items():
         panels = [Panel(f"d = {d}, {title}", part, names) for d, part in table.groupby("d")]
@@ -321,7 +325,8 @@ given their returns of the day before. Days are drawn at random, without their o
 Logistic loss, Eq. `eq:logisticloss`: means over subsamples, with 5 % and 95 % quantiles. *JDL*
 has free marginals, *JDL exact* those of the sample, *JDL tightened* the paper's constraints,
 *JDL exact grid* is positive on the grid of 2,000 of the days, *CME average* has both constraints
-on average, *KLR* is the paper's, *constant* the share of such days in the training rows.
+on average, *projected* are laws of *JDL exact* and *CME* that are made valid one by one, with the
+same scales and ridge, *KLR* is the paper's, *constant* the share of such days in the training rows.
 
 {by_size(table, "loss", NAMES, by=by)}
 

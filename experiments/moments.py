@@ -90,7 +90,8 @@ def jdl(
         "JDL exact": Variant(ridges, {"marginals": "exact", "positivity": "none"}),
         "JDL tightened": Variant(FEW, {"marginals": "total", "positivity": "tightened"}),
     }
-    return _kernel_family(JointDistribution, variants, scales, names, arguments)
+    valid = {"JDL projected": "JDL exact"}
+    return _kernel_family(JointDistribution, variants, valid, scales, names, arguments)
 
 
 def cme(
@@ -111,7 +112,10 @@ def cme(
         "CME": Variant(ridges, {"positivity": "none"}),
         "CME average": Variant(ridges, average),
     }
-    return _kernel_family(ConditionalMeanEmbedding, variants, scales, names, arguments)
+    valid = {"CME projected": "CME"}
+    return _kernel_family(
+        ConditionalMeanEmbedding, variants, valid, scales, names, arguments
+    )
 
 
 def jpdl(names: Sequence[str], ridges: Sequence[float] = SMALL) -> Family:
@@ -130,12 +134,14 @@ def jpdl(names: Sequence[str], ridges: Sequence[float] = SMALL) -> Family:
     def make(_: float, __: float) -> PolynomialJointDistribution:
         return PolynomialJointDistribution(4, regularization=1.0, random_state=0)
 
-    return Family(make, {name: variants[name] for name in names if name in variants})
+    own = {name: variants[name] for name in names if name in variants}
+    return Family(make, own, valid=_of({"JPDL projected": "JPDL"}, names))
 
 
-def _kernel_family(
+def _kernel_family(  # noqa: PLR0917
     kind: Any,
     variants: dict[str, Variant],
+    valid: dict[str, str],
     scales: Scales,
     names: Sequence[str],
     arguments: dict[str, Any],
@@ -144,7 +150,12 @@ def _kernel_family(
         kernels = Gaussian(scale_x), Gaussian(scale_y)
         return kind(*kernels, regularization=1.0, random_state=0, **arguments)
 
-    return Family(make, {n: variants[n] for n in names if n in variants}, *scales)
+    own = {name: variants[name] for name in names if name in variants}
+    return Family(make, own, *scales, valid=_of(valid, names))
+
+
+def _of(valid: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+    return {name: of for name, of in valid.items() if name in names}
 
 
 def compared(
@@ -170,7 +181,7 @@ def compared(
             to_device(data.Y),
             lambda model: data.loss(model, data.validation),
         )
-        for name in family.variants:
+        for name in family.names:
             row = _tested(found[name], data, also) if name in found else {}
             yield {"model": name, **row}
 

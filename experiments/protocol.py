@@ -7,7 +7,7 @@ another pass over the rows.
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import process_time
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from jointdist.errors import InfeasibleError, SignedLawWarning, ToleranceWarning
 
-__all__ = ["Best", "Family", "Variant", "search"]
+__all__ = ["Best", "Family", "Variant", "made_valid", "search"]
 
 
 class Variant(NamedTuple):
@@ -37,12 +37,21 @@ class Family:
         The models by name.
     scales_x, scales_y : sequence of float
         The scales of the kernels. The first of Y is that with which X is chosen.
+    valid : mapping
+        Further models by name, and which of the variants each is when its laws are made
+        valid, with the same scales and ridge.
     """
 
     make: Callable[[float, float], Any]
     variants: Mapping[str, Variant]
     scales_x: Sequence[float] = (1.0,)
     scales_y: Sequence[float] = (1.0,)
+    valid: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all models."""
+        return [*self.variants, *self.valid]
 
 
 @dataclass(frozen=True)
@@ -54,7 +63,7 @@ class Best:
     model : estimator
         The model, fitted.
     loss : float
-        The loss on rows held out.
+        The loss on rows held out; NaN for laws that are made valid.
     scales : tuple of float
         The scales of X and Y.
     ridge : float
@@ -104,7 +113,21 @@ def search(family: Family, X: Any, Y: Any, loss: Callable[[Any], float]) -> dict
         for scale in sorted({one.scales[0] for one in best.values()}):
             for other in others:
                 enter(scale, other)
+    for name, of in family.valid.items():
+        if of in best:
+            best[name] = made_valid(best[of])
     return best
+
+
+def made_valid(best: Best) -> Best:
+    """Return a model with the same scales and ridge, whose laws are made valid.
+
+    Parameters
+    ----------
+    best : Best
+        The model, with signed laws.
+    """
+    return replace(best, model=best.model.refit(positivity="projected"), loss=np.nan)
 
 
 def _tried(

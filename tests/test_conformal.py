@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import jointdist as jd
 from jointdist import scores
 from jointdist.conformal import ConformalCalibration
+from jointdist.errors import ToleranceWarning
 from jointdist.kernels import Gaussian
 from jointdist.law import Conditional
 from jointdist.moved import Moved
@@ -90,6 +91,7 @@ def test_the_map_is_a_cdf_through_the_levels():
     assert weighted.ends(0.3) == again.ends(0.3)
 
 
+@pytest.mark.filterwarnings("ignore:.*infinite ends")
 @pytest.mark.parametrize("base", BASES.values(), ids=BASES)
 def test_coverage_of_exchangeable_rows(base):
     """Outcomes of many samples, one new row each, by the binomial law."""
@@ -136,17 +138,17 @@ def test_a_model_that_is_too_sure_of_itself_is_mended():
 
 
 @pytest.mark.parametrize("name", BASES)
-def test_densities_are_smooth_and_integrate_to_about_one(name):
+def test_densities_are_smooth_and_integrate_to_one(name):
     X, y = data(1000)
     X_test, y_test = data(500, 1)
     model = ConformalCalibration(BASES[name], random_state=0).fit(X, y)
     before, law = model.estimator_.given(X_test), model.given(X_test)
     at = np.linspace(-5, 5, 2001)
     densities = law[:20].pdf(at, grid=True)
-    few = name == "signed embedding"  # pivots, at which its cdf jumps
-    assert_allclose(np.trapezoid(densities, at), 1, atol=0.25 if few else 0.1)
+    few = name == "signed embedding"  # pivots, of which a running maximum keeps fewer
+    assert_allclose(np.trapezoid(densities, at), 1, atol=1e-3)
     assert_allclose(law[:3].pdf(at[1000]), densities[:3, 1000])
-    worst = scores.log_score(before, y_test, floor=1e-3).mean() + 0.05
+    worst = scores.log_score(before, y_test, floor=1e-3).mean() + (0.15 if few else 0.05)
     assert scores.log_score(law, y_test, floor=1e-3).mean() < worst
 
 
@@ -156,7 +158,7 @@ def test_outcomes_beyond_all_atoms_leave_no_finite_end():
         Narrower(*SIDES, regularization=1e-2, random_state=0), random_state=0
     )
     law = model.fit(X, y).given(X[:3])
-    with pytest.warns(jd.ToleranceWarning, match="beyond all atoms"):
+    with pytest.warns(ToleranceWarning, match="beyond all atoms"):
         assert_array_equal(law.interval(0.9), [[-np.inf, np.inf]] * 3)
     assert np.isfinite(law.quantile([0.05, 0.95])).all()
 
@@ -222,7 +224,8 @@ def test_intervals_are_those_of_the_law_at_levels_rounded_outwards():
     model = ConformalCalibration(joint(), random_state=0).fit(X, y)
     law = model.given(X[:20])
     low, high = law.interval(0.9).T
-    inner, outer = law.quantile([0.05, 0.95]), law.quantile([0.04, 0.96])
+    # but for an atom: laws are mapped at the ends of cells
+    inner, outer = law.quantile([0.055, 0.945]), law.quantile([0.04, 0.96])
     assert (low <= inner[:, 0]).all()
     assert (high >= inner[:, 1]).all()
     assert (low >= outer[:, 0]).all()
@@ -236,20 +239,22 @@ def test_intervals_are_those_of_the_law_at_levels_rounded_outwards():
 def test_too_few_rows_promise_nothing():
     X, y = data(40)
     law = ConformalCalibration(joint(), random_state=0).fit(X, y).given(X[:3])
-    with pytest.warns(jd.ToleranceWarning, match="need at least 19 rows .* here 8"):
+    with pytest.warns(ToleranceWarning, match="need at least 19 rows .* here 8"):
         assert np.isinf(law.interval(0.9)).all()
     assert np.isfinite(law.interval(0.7)).all()
     assert np.isfinite(law.quantile([0.05, 0.95])).all()
 
 
+@pytest.mark.filterwarnings("ignore:.*infinite ends")
 def test_copies_of_rows_are_not_held_back_from_their_own_fit():
     X, y = data(300)
     Z, z = data(2000, seed=7)
     flexible = jd.JointDistribution(Gaussian(0.05), SIDES[1], regularization=1e-9)
     model = ConformalCalibration(flexible, random_state=0)
+    once = np.arange(300)
     covers = [
         scores.coverage(model.fit(X[own], y[own]).given(Z), z, 0.9).mean()
-        for own in (np.arange(300), np.tile(np.arange(300), 2))
+        for own in (once, np.append(once, once[:60]), np.tile(once, 2))
     ]
     assert min(covers) > 0.8
 

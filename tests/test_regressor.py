@@ -13,7 +13,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GroupKFold, KFold
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import jointdist as jd
@@ -35,6 +35,7 @@ QUICK = {"kernel_x": Gaussian(2.0), "law": LAW, "random_state": 0}
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*`regressor` is not used:UserWarning")
 def test_the_contract_of_scikit_learn(estimator, check):
     check(estimator)
 
@@ -264,6 +265,16 @@ class TestCopies:
         assert_allclose(a.mean(), b.mean(), atol=1e-6)
         assert_allclose(a.std(), b.std(), rtol=1e-4)
 
+    def test_categories_are_no_copies(self):
+        """Else those that are left out whole would be unknown."""
+        rng = np.random.default_rng(0)
+        which, price = rng.integers(0, 40, 400), rng.normal(size=40)
+        X = pd.DataFrame({"sku": [f"w{i}" for i in which]})
+        coded = make_pipeline(OneHotEncoder(), LinearRegression())
+        for regressor in ("kernel", coded):
+            model = DR(regressor, random_state=0).fit(X, price[which])
+            assert_allclose(model.predict(X[:9]), price[which[:9]], atol=1e-3)
+
 
 class TestFarAway:
     """Where x is unlike the sample, forecasts give way to the sample's law."""
@@ -321,6 +332,40 @@ class TestParts:
             for cv in (5, parts)
         )
         assert together > 3 * alone
+
+    def test_kernels_are_held_out_in_parts_that_are_given(self):
+        rng = np.random.default_rng(0)
+        group = np.repeat(np.arange(25), 8)
+        X = rng.normal(size=(25, 1))[group] + 1e-3 * rng.normal(size=(200, 1))
+        y = rng.normal(size=25)[group] + 0.1 * rng.normal(size=200)
+        parts = list(GroupKFold(5).split(X, groups=group))
+        how = {"kernel_x": Gaussian(0.05), "scale": False, "law": LAW, "random_state": 0}
+        alone, together = (
+            DR("kernel", cv=cv, **how).fit(X, y).scale_[0] for cv in (5, parts)
+        )
+        assert together > 3 * alone
+
+    def test_rows_between_are_not_fitted_to(self):
+        """The first of a pair of rows says what a regressor is fitted to."""
+        X, y = rows(60)
+        y[30:] += 100.0
+        halves = [(np.arange(15), np.arange(15, 60)), (np.arange(15), np.arange(15))]
+        model = DR(LinearRegression(), cv=halves, scale=False, law=LAW).fit(X, y)
+        assert model.regressors_[0].predict(X).max() < 50
+
+    @pytest.mark.parametrize(
+        "cv",
+        [
+            [(np.arange(30), np.arange(30, 61)), (np.arange(30, 60), np.arange(30))],
+            [(np.arange(60), np.arange(60) + 0.5)],
+            [3, 4],
+            [(np.arange(0), np.arange(60))],
+        ],
+        ids=["beyond", "halves", "numbers", "nothing"],
+    )
+    def test_what_parts_are_not(self, cv):
+        with pytest.raises(ValueError, match="DistributionRegressor: `cv` must be"):
+            DR(LinearRegression(), cv=cv, law=LAW).fit(*rows(60))
 
     def test_not_every_row(self):
         X, y = rows(60)

@@ -78,11 +78,12 @@ class TestFolds:
         assert_array_equal(same, held_out(50, 0.2, 1)[0])
         assert set(same) != set(other)
 
-    @pytest.mark.parametrize("few", [True, False])
-    def test_neither_order_nor_spelling_matter(self, few):
-        rng = np.random.default_rng(0)
-        X = rng.normal(size=(30, 2)) if few else rng.integers(0, 3, size=(30, 2)) + 0.0
-        y = rng.normal(size=30)
+    @pytest.mark.parametrize("kind", ["numbers", "few values"])
+    def test_neither_order_nor_spelling_matter(self, kind):
+        """Copies are one row; in tables of a few values each row is one of its own."""
+        rng, copied = np.random.default_rng(0), kind == "numbers"
+        X = rng.normal(size=(30, 2)) if copied else rng.integers(0, 3, size=(30, 2)) + 0.0
+        y = rng.normal(size=30) if copied else rng.integers(0, 2, 30) + 0.0
         w = rng.integers(1, 4, 30).astype(float)
         often = np.repeat(np.arange(30), w.astype(int))
         often = rng.permutation(often)
@@ -95,10 +96,34 @@ class TestFolds:
         a, b = (settled(own, 1000).of(own) for own in (weighted, repeated))
         assert_array_equal(a.x.read(0, a.n), b.x.read(0, b.n))
         assert_array_equal(a.y.read(0, a.n), b.y.read(0, b.n))
-        if few:
+        assert a.n == (30 if copied else w.sum())
+        if copied:
             assert_array_equal(a.weights, b.weights)
-        assert (a.n == 30) == few
-        assert (a.weights is None) == (not few)
+        else:
+            assert a.weights is None
+            assert b.weights is None
+
+    def test_what_copies_are(self):
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(100, 2)), rng.normal(size=100)
+        few = rng.integers(0, 8, 100).astype(float)
+
+        def copied(x, outcome, rows, *, words=False):
+            tables = (x[rows], "X"), (outcome[rows], "Y")
+            pair = [as_rows(z, where="fit", name=n, vector=True) for z, n in tables]
+            return Sample.paired(*pair, None, words=words).equal.copied
+
+        once = np.arange(100)
+        some = np.append(once, once[:20])
+        drawn = rng.integers(0, 100, 2000)
+        assert copied(X, y, some)
+        assert copied(X, few, np.tile(once, 2))  # labels of numbers
+        assert copied(X.round(1), y, np.tile(once, 3))
+        assert copied(few, y, some)  # numbers for groups
+        assert not copied(few, few % 3, once)
+        assert not copied(few, 1.7 * few, rng.permutation(once))  # a function of few values
+        assert not copied(X[:, 0], y, drawn)  # rows that come again and again
+        assert not copied(few, y, np.tile(once, 2), words=True)
 
     @pytest.mark.parametrize("make", [JD, CME, JPDL])
     @pytest.mark.parametrize("weight", [2.0, 10.0, 1e-6, 1e6])

@@ -317,6 +317,8 @@ def _logistic(seed: int) -> jointdist.KernelLogisticRegression:
 
 
 _JOINT = Method(partial(joint, partial(signed, jointdist.JointDistribution)), "jointdist")
+_PROJECTED = Method(partial(joint, jointdist.JointDistribution), "jointdist")
+_REGRESSOR = Method(partial(joint, jointdist.DistributionRegressor), "jointdist")
 _POLYNOMIAL = Method(
     partial(joint, partial(signed, jointdist.PolynomialJointDistribution)),
     "jointdist",
@@ -327,6 +329,8 @@ _MANY = 20_000
 METHODS: dict[str, dict[str, Method]] = {
     "law": {
         "JointDistribution": _JOINT,
+        "JointDistribution, projected": _PROJECTED,
+        "DistributionRegressor": _REGRESSOR,
         "ConditionalMeanEmbedding": Method(
             partial(joint, partial(signed, jointdist.ConditionalMeanEmbedding)),
             "jointdist",
@@ -348,6 +352,8 @@ METHODS: dict[str, dict[str, Method]] = {
     },
     "joint": {
         "JointDistribution": _JOINT,
+        "JointDistribution, projected": _PROJECTED,
+        "DistributionRegressor": _REGRESSOR,
         "PolynomialJointDistribution": _POLYNOMIAL,
         "quantile-forest": Method(quantile_forest, "quantile-forest"),
         "quantile-forest, independent": Method(
@@ -366,6 +372,7 @@ METHODS: dict[str, dict[str, Method]] = {
     },
     "event": {
         "JointDistribution": _JOINT,
+        "JointDistribution, projected": _PROJECTED,
         "JointClassifier": Method(partial(chances, _labels), "jointdist"),
         "KernelLogisticRegression": Method(partial(chances, _logistic), "jointdist"),
         "boosted classifier": Method(partial(chances, _boosted)),

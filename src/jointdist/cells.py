@@ -265,20 +265,15 @@ class CellSupport(Support):
         """The height of each atom before the law weighs it."""
         return self._sample.heights
 
-    def density_sums(self, points: Vector) -> Vector:
-        r"""Return the sums :math:`p(y) (1, \Psi(y))` at points of one column.
-
-        Parameters
-        ----------
-        points : array of shape (k, 1)
-            The points, coded.
-        """
-        line = self.line
-        first = line.starts[1:-1]
-        between = (line.values[first - 1] + line.values[first]) / 2
-        cell = line.order[np.searchsorted(between, points[:, 0])]
-        heights = self.density.at(points)
-        found: Vector = self.atoms.indicators(cell, heights).toarray()
+    @cached_property
+    def amid(self) -> Index:
+        """The atom of each cell that is next to its mean."""
+        atoms = self.atoms
+        z, cell = to_numpy(atoms.rows.read(0, atoms.n)), atoms.cell
+        away = (((z - atoms.centres[cell]) / self._sample.density.widths) ** 2).sum(axis=1)
+        away[atoms.shares == 0] = np.inf
+        order = np.lexsort((away, cell))
+        found: Index = order[np.searchsorted(cell[order], np.arange(atoms.rank))]
         return found
 
 

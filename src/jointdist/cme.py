@@ -18,7 +18,7 @@ from jointdist.energy import energy_scores
 from jointdist.errors import InfeasibleError, Words, require, require_kind
 from jointdist.estimator import KernelEstimator
 from jointdist.executor import Executor, executor_for
-from jointdist.familiar import TRUSTED
+from jointdist.familiar import TRUSTED, largest_kernel
 from jointdist.features import FeatureMap, kernel_matrix
 from jointdist.fitting import require_arguments
 from jointdist.kernels import Delta, Kernel
@@ -339,7 +339,8 @@ class ConditionalMeanEmbedding(KernelEstimator):
             raise InfeasibleError(msg)
         H = len(self._weights) * self._weights.T
         executor, coding = self._support.atoms.executor, self._codings[0]
-        queries = Queries(x, self.basis_x_, H, executor, coding, offset=-1.0)
+        most = largest_kernel(self.basis_x_.map, self._rows.x, executor)
+        queries = Queries(x, self.basis_x_, H, executor, coding, offset=-1.0, most=most)
         if self.positivity == self._scope:
             return Laws(self._support, queries, divided=False)
         queries = replace(queries, trusted=TRUSTED * (1 - self.basis_x_.relative_error))

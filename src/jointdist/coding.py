@@ -49,6 +49,11 @@ class Coding:
         """Whether all columns are numbers."""
         return all(categories is None for categories in self.categories)
 
+    @property
+    def of_words(self) -> bool:
+        """Whether all columns are words."""
+        return all(categories is not None for categories in self.categories)
+
     def label(self, column: int) -> str:
         """Return the name of a column for messages."""
         return str(column) if self.names is None else repr(self.names[column])

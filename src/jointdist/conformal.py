@@ -245,7 +245,7 @@ def _read(X: object, Y: object, sample_weight: object) -> Sample:
     if getattr(Y, "ndim", 1) == 2:
         msg = f"A column-vector y was passed when a 1d array was expected by {_NAME}."
         warnings.warn(msg, DataConversionWarning, stacklevel=4)
-    return Sample.paired(x.rows, y.rows, sample_weight)
+    return Sample.paired(x.rows, y.rows, sample_weight, words=x.coding.of_words)
 
 
 def _part(table: Any, rows: Index) -> Any:

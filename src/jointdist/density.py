@@ -1,6 +1,6 @@
 """A smooth density of the sample, for the densities of laws.
 
-The density of a law is :math:`p(y) (1 + h(x, y)) / mass` with a smoothed marginal
+The density of a signed law is :math:`p(y) (1 + h(x, y)) / mass` with a smoothed marginal
 density :math:`p`: a Gaussian at each atom, as wide as Silverman's rule says.
 """
 
@@ -11,7 +11,7 @@ import numpy as np
 from jointdist._array import to_numpy
 from jointdist.atoms import Atoms, Vector
 
-__all__ = ["Blends", "Smoothed", "smoothed", "width_of"]
+__all__ = ["Smoothed", "smoothed", "width_of"]
 
 _MANY = 8192  # atoms of which each gets its own Gaussian
 _CELLS = 50  # in the width of a Gaussian, where atoms are put together
@@ -70,62 +70,6 @@ class Smoothed:
             away += ((z[:, None] - centre) / width) ** 2
         away *= -0.5
         return np.exp(away, out=away)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Blends:
-    """Mixtures of Gaussians in cells, each as wide as its cell and its law together.
-
-    Attributes
-    ----------
-    centres : array of shape (K, d)
-        The means of the atoms in the cells.
-    spreads : array of shape (K, d)
-        Their variances.
-    widths : array of shape (q, d)
-        The standard deviations by which the cells of each law are smoothed.
-    """
-
-    centres: Vector
-    spreads: Vector
-    widths: Vector
-
-    def at(self, laws: slice, weights: Vector, points: Vector, *, paired: bool) -> Vector:
-        """Return the densities of some laws at points ``(k, d)``, paired or all.
-
-        Parameters
-        ----------
-        laws : slice
-            Which laws.
-        weights : array of shape (b, K)
-            The weights of the cells under each.
-        points : array of shape (k, d)
-            The points.
-        paired : bool
-            Whether law i is asked at point i, or all at all points.
-        """
-        squares = self.widths[laws] ** 2
-        if paired:
-            bells = self._bells(points[laws], squares)
-            found: Vector = np.einsum("bk,bk->b", weights, bells)
-            return found
-        return np.stack(
-            [
-                self._bells(points, own[None]) @ w
-                for own, w in zip(squares, weights, strict=True)
-            ]
-        )
-
-    def _bells(self, points: Vector, squares: Vector) -> Vector:
-        """Return the density of each cell at points, ``(k, K)``, smoothed so much."""
-        away = np.zeros((len(points), len(self.centres)))
-        unit = np.ones((len(squares), len(self.centres)))
-        columns = zip(points.T, self.centres.T, self.spreads.T, squares.T, strict=True)
-        for z, centre, spread, square in columns:
-            both = square[:, None] + spread
-            away += (z[:, None] - centre) ** 2 / both
-            unit *= 2 * np.pi * both
-        return np.exp(-0.5 * away) / np.sqrt(unit)
 
 
 def width_of(spread: Vector, size: Vector, d: int) -> Vector:

@@ -112,12 +112,15 @@ class LawEstimator(RegressorMixin, NestedParameters, BaseEstimator, ABC):
         got = Words("None: fit requires y to be passed, but the target y is None")
         require(Y is not None, where, "Y", "given", got)
         y = learn_coding(Y, where=where, name="Y", vector=True)
-        sample = Sample.paired(x[1], y[1], sample_weight).owned()
+        words = x.coding.of_words
+        sample = Sample.paired(x.rows, y.rows, sample_weight, words=words).owned()
         validate_data(self, X, reset=True, skip_check_array=True)
         self._codings = x[0], y[0]
         if getattr(self, "positivity", None) == "isotonic":
-            alone = any(side.width == 1 and side.numeric for side in self._codings)
-            got = Words('"isotonic", and neither X nor Y is that; ask for "projected"')
+            both = isinstance(self, JointEstimator)
+            sides = self._codings if both else self._codings[1:]
+            alone = any(side.width == 1 and side.numeric for side in sides)
+            got = Words('"isotonic", and there is none; ask for "projected"')
             require(alone, where, "positivity", "for laws of one column of numbers", got)
         rng = generator(where, self.random_state)
         self._seed = int(rng.integers(2**32))

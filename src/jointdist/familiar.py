@@ -1,4 +1,9 @@
-"""How well a sample knows a point of X: what its kernel has seen."""
+"""How well a sample knows a point of X: what its kernel has seen.
+
+A point that the landmarks represent is known, but for kernels without a bound, which represent
+points however far away: beyond the largest kernel of a row, :math:`k(x, x)`, points are the less
+known the larger theirs is.
+"""
 
 from dataclasses import dataclass
 
@@ -7,14 +12,14 @@ import numpy as np
 from jointdist._array import Array, to_numpy
 from jointdist.atoms import Vector
 from jointdist.executor import Executor, executor_for
-from jointdist.features import FeatureMap
+from jointdist.features import FeatureMap, Features, kernel_diagonal
 from jointdist.kernels import Kernel
 from jointdist.lowrank import choose_pivots
 from jointdist.rounds import is_large, on_subsample
 from jointdist.rows import Rows
 from jointdist.search import Search, checked_goal, kernel_rounding
 
-__all__ = ["TRUSTED", "Familiar", "familiar"]
+__all__ = ["TRUSTED", "Familiar", "familiar", "largest_kernel", "within"]
 
 TRUSTED = 0.1  # the share of what features represent of the sample's kernel, on average
 
@@ -32,10 +37,13 @@ class Familiar:
         The features of the landmarks.
     known : float
         The share of the kernel of the sample that they represent.
+    most : float
+        The largest kernel of a row; infinite if all are equal.
     """
 
     map: FeatureMap
     known: float
+    most: float
 
     def novelty(self, x: Rows, executor: Executor | None = None) -> Vector:
         """Return how unlike the sample rows are, from zero to one.
@@ -50,7 +58,7 @@ class Familiar:
 
         def block(_start: int, z: Array) -> Vector:
             missed: Vector = to_numpy(self.map.novelty(self.map.features(z), z))
-            return np.clip(missed, 0.0, 1.0)
+            return 1 - within(self.map, z, self.most) * (1 - np.clip(missed, 0.0, 1.0))
 
         return np.concatenate(list(executor_for(x, executor).map(block, x)))
 
@@ -105,4 +113,47 @@ def familiar(
     workers = executor_for(x, executor)
     search = Search(kernel, "kernel_x", eps, x, weights, goal, rng, workers)
     found = on_subsample(search) if is_large(x) else choose_pivots(search, "auto")
-    return Familiar(found.map, 1 - found.error / found.trace)
+    known = 1 - found.error / found.trace if found.trace > 0 else 1.0
+    return Familiar(found.map, known, largest_kernel(found.map, x, executor))
+
+
+def largest_kernel(own: Features, x: Rows, executor: Executor | None = None) -> float:
+    """Return the largest kernel of a row with itself, infinity where all are equal.
+
+    Parameters
+    ----------
+    own : Features
+        The features, with their kernel; polynomials know by themselves what is far.
+    x : Rows
+        The rows of the sample.
+    executor : Executor, optional
+        How row blocks are worked on.
+    """
+    if not isinstance(own, FeatureMap) or not own.rank:
+        return np.inf
+    landmarks = to_numpy(kernel_diagonal(own.kernel, own.landmarks))
+    if own.rank > 1 and landmarks.min() == landmarks.max():
+        return np.inf
+
+    def block(_start: int, z: Array) -> float:
+        return float(to_numpy(kernel_diagonal(own.kernel, z)).max())
+
+    return max(executor_for(x, executor).map(block, x))
+
+
+def within(own: Features, z: Array, most: float) -> Vector:
+    """Return how far points are within the reach of a sample, from zero to one.
+
+    Parameters
+    ----------
+    own : Features
+        The features, with their kernel.
+    z : Array of shape (q, d)
+        The points.
+    most : float
+        The largest kernel of a row of the sample.
+    """
+    if not isinstance(own, FeatureMap) or np.isinf(most):
+        return np.ones(z.shape[0])
+    whole = np.nan_to_num(to_numpy(kernel_diagonal(own.kernel, z)), nan=np.inf)
+    return np.where(whole > most, most / np.maximum(whole, most), 1.0)

@@ -203,9 +203,6 @@ class FeatureMap:
     def novelty(self, phi: Array, Z: Array) -> Array:
         r"""Return :math:`1 - |\phi(z)|^2 / k(z, z)`, what the landmarks miss of points.
 
-        Kernels that are not bounded represent points however far away: what counts is at
-        most the largest kernel of a landmark.
-
         Parameters
         ----------
         phi : Array of shape (n, m)
@@ -215,15 +212,8 @@ class FeatureMap:
         """
         xp = array_namespace(phi)
         whole = like(to_numpy(kernel_diagonal(self.kernel, Z)), phi)
-        kept = xp.clip(xp.sum(phi * phi, axis=1), max=self._most)
+        kept = xp.sum(phi * phi, axis=1)
         return xp.where(whole > 0, 1 - kept / xp.where(whole > 0, whole, 1.0), 0.0)
-
-    @cached_property
-    def _most(self) -> float:
-        """The largest kernel of a landmark."""
-        if not self.rank:
-            return 0.0
-        return float(to_numpy(kernel_diagonal(self.kernel, self.landmarks)).max())
 
     @cached_property
     def _triangular(self) -> "Triangular":

@@ -15,7 +15,7 @@ from jointdist._array import Array, to_numpy
 from jointdist.atoms import Atoms, Vector, host_features
 from jointdist.basis import Basis
 from jointdist.coding import Coding
-from jointdist.familiar import TRUSTED
+from jointdist.familiar import TRUSTED, largest_kernel
 from jointdist.fitting import Problem
 from jointdist.laws import Laws, Support
 from jointdist.polynomials import PolynomialMap
@@ -113,7 +113,20 @@ class Joint:
         basis, H = (problem.x, self.H.T) if towards_y else (problem.y, self.H)
         coding = self.coding_x if towards_y else self.coding_y
         trusted = self._trusted(basis) if self.is_valid else 0.0
-        return Queries(rows, basis, H, problem.executor, coding, trusted=trusted)
+        most = self._most_x if towards_y else self._most_y
+        return Queries(rows, basis, H, problem.executor, coding, trusted=trusted, most=most)
+
+    @cached_property
+    def _most_x(self) -> float:
+        return largest_kernel(
+            self.problem.x.map, self.problem.sample.x, self.problem.executor
+        )
+
+    @cached_property
+    def _most_y(self) -> float:
+        return largest_kernel(
+            self.problem.y.map, self.problem.sample.y, self.problem.executor
+        )
 
     def _trusted(self, basis: Basis) -> float:
         """Return the share of the kernel at a condition below which its features say less.

@@ -326,7 +326,7 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
         seed, executor = int(rng.integers(2**32)), executor_for(rows, self.executor)
         family = family_of("x", self.kernel_x, coding, rows, weights=weights, rng=rng)
         column = Rows(codes[:, None].astype(np.float64), _NAME, "y")
-        sample = Sample(rows, column, weights)
+        sample = Sample(rows, column, weights, coding.of_words)
         selected = self._selected(family, sample, classes, ridges, seed)
         kernel = family.at(1.0) if selected is None else selected.chosen.kernel_x
         assert kernel is not None  # noqa: S101  # for type checkers

@@ -242,11 +242,13 @@ class Conditional:
         return self._quantile("interval", [(1 - level) / 2, (1 + level) / 2])
 
     def pdf(self, y: object, *, grid: bool | None = None) -> Vector:
-        """Return the density: that of the smoothed sample times the ratio of the model.
+        """Return the density.
 
-        It integrates to one up to the smoothing, which is that of the sample, by
-        Silverman's rule. That of an embedding is a Gaussian of this width around each of
-        its atoms, times their weights.
+        That of a valid law is the law itself, smoothed as widely as Silverman's rule says of
+        its spread and effective size; it integrates to one. That of a signed law is the
+        sample, smoothed, times the ratio of the model, and integrates to one up to the
+        smoothing; of an embedding, a Gaussian of the same width around each of its atoms,
+        times their weights.
 
         Parameters
         ----------

@@ -402,6 +402,11 @@ class Laws:
             )
         return self.expected(self.support.density_sums(points).T)
 
+    def densities(self, points: Vector) -> Vector:
+        """Return densities at points of each law, ``(q, k, d)``, as ``(q, k)``."""
+        each = [self.density(at, paired=True) for at in np.swapaxes(points, 0, 1)]
+        return np.stack(each, axis=1)
+
     def projection(self) -> Projection | None:
         """Return how far valid laws are from signed ones; None if these are signed."""
         return None

@@ -194,35 +194,27 @@ class Moved(Laws):
 
     def cdf(self, points: Vector, *, paired: bool) -> Vector:
         """Return cdfs at points ``(k, d)``: law i at point i, or all laws at all points."""
-        # Atoms that are moved and moved back may be above themselves, by rounding.
-        return self._at(
-            lambda at: self.base.cdf(at, paired=True), points, paired, _ROUNDING
-        )
+        if paired:
+            return self.base.cdf(self._back(points), paired=True)
+        each = [self.base.cdf(self._back(point), paired=True) for point in points]
+        return np.stack(each, axis=1)
 
     def density(self, points: Vector, *, paired: bool) -> Vector:
         """Return densities at points ``(k, d)``, paired or all."""
         unit = self.stretch.prod(axis=1)
-        return self._at(
-            lambda at: self.base.density(at, paired=True) / unit, points, paired
-        )
-
-    def _at(
-        self,
-        f: Callable[[Vector], Vector],
-        points: Vector,
-        paired: bool,
-        up: float = 0.0,
-    ) -> NDArray[np.float64]:
-        """Return what the base says of points, moved back, and up by their rounding."""
-
-        def back(at: Vector) -> Vector:
-            size = np.maximum(np.abs(at), np.abs(self.shift))
-            moved: Vector = (at - self.shift + up * size) / self.stretch
-            return moved
-
+        found: Vector
         if paired:
-            return f(back(points))
-        return np.stack([f(back(point)) for point in points], axis=1)
+            found = self.base.density(self._back(points), paired=True) / unit
+        else:
+            at = (points - self.shift[:, None, :]) / self.stretch[:, None, :]
+            found = self.base.densities(at) / unit[:, None]
+        return found
+
+    def _back(self, points: Vector) -> Vector:
+        """Return points, moved back, and up by rounding: atoms are not above themselves."""
+        size = _ROUNDING * np.maximum(np.abs(points), np.abs(self.shift))
+        moved: Vector = (points - self.shift + size) / self.stretch
+        return moved
 
     def draws(self, uniform: Vector) -> NDArray[Any]:
         """Return draws made from uniform numbers ``(q, size)``, as points ``(..., d)``."""

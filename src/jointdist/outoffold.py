@@ -3,17 +3,46 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 
 from jointdist.atoms import Vector
 from jointdist.errors import Words, require
 
-__all__ = ["FoldModels", "out_of_fold", "take_rows"]
+__all__ = ["FoldModels", "Split", "out_of_fold", "take_rows"]
+
+
+class Split(NamedTuple):
+    """Numbers of rows.
+
+    Attributes
+    ----------
+    fit : array of int
+        Those that a model is fitted to.
+    out : array of int
+        Those that are held out.
+    """
+
+    fit: NDArray[np.intp]
+    out: NDArray[np.intp]
+
+    @classmethod
+    def without(cls, out: NDArray[np.intp], n: int) -> "Split":
+        """Return all of n rows to fit to but those that are held out.
+
+        Parameters
+        ----------
+        out : array of int
+            The rows that are held out.
+        n : int
+            The number of all rows.
+        """
+        return cls(np.setdiff1d(np.arange(n), out), out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +81,7 @@ def out_of_fold(
     targets: Vector,
     weights: Vector | None,
     *,
-    held: list[NDArray[np.intp]],
+    splits: list[Split],
     where: str,
 ) -> tuple[FoldModels, Vector]:
     """Return regressors, and their forecasts of the rows that are held out of each.
@@ -67,8 +96,8 @@ def out_of_fold(
         The targets; each has its own regressors.
     weights : array of shape (n,), optional
         The weights of the rows.
-    held : list of arrays of int
-        The rows that are held out of each.
+    splits : list of Split
+        The rows that each is fitted to, and those that are held out.
     where : str
         The caller, for messages.
 
@@ -79,21 +108,23 @@ def out_of_fold(
     """
     found = np.full(targets.shape, np.nan)
     models: list[list[Any]] = [[] for _ in targets.T]
-    for part in held:
-        rest = np.setdiff1d(np.arange(len(targets)), part)
-        z, out = take_rows(X, rest), take_rows(X, part)
-        w = None if weights is None else weights[rest]
+    for one in splits:
+        z, out = take_rows(X, one.fit), take_rows(X, one.out)
+        w = None if weights is None else weights[one.fit]
         for column, own in enumerate(models):
             model = clone(regressor)
-            _fit(where, model, z, targets[rest, column], w)
-            found[part, column] = _forecast(where, model, out)
+            _fit(where, model, z, targets[one.fit, column], w)
+            found[one.out, column] = _forecast(where, model, out)
             own.append(model)
     return FoldModels(models, where), found
 
 
 def _fit(where: str, model: Any, X: Any, y: Vector, weights: Vector | None) -> None:
-    steps = getattr(model, "steps", None)  # of a pipeline, whose last one has the weights
-    name = f"{steps[-1][0]}__sample_weight" if steps else "sample_weight"
+    name, last = "", model
+    while isinstance(last, Pipeline):  # whose last step gets the weights
+        step, last = last.steps[-1]
+        name += f"{step}__"
+    name += "sample_weight"
     with _named(where, model, "fitted"):
         model.fit(X, y, **({} if weights is None else {name: weights}))
 

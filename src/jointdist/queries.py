@@ -17,6 +17,7 @@ from jointdist.atoms import Vector, host_features
 from jointdist.basis import Basis
 from jointdist.coding import Coding
 from jointdist.executor import Executor
+from jointdist.familiar import within
 from jointdist.rows import Rows
 
 __all__ = ["Fixed", "Queries", "told_apart"]
@@ -81,6 +82,8 @@ class Queries:
         The share of the kernel at a condition that its features must represent. Below, the
         coefficients are less in proportion, before the offset: far from the sample they say
         nothing.
+    most : float, default=inf
+        The largest kernel of a row of the sample, see :func:`~jointdist.familiar.within`.
     """
 
     rows: Rows
@@ -90,6 +93,7 @@ class Queries:
     coding: Coding
     offset: float = 0.0
     trusted: float = 0.0
+    most: float = np.inf
 
     @property
     def n(self) -> int:
@@ -104,8 +108,9 @@ class Queries:
             psi = host_features(self.basis, z)
             t: Vector = psi @ self.H
             if self.trusted:
-                known = 1 - self._missed(psi, z)
-                t *= np.minimum(known / self.trusted, 1.0)[:, None]
+                known, reach = self._known(psi, z)
+                trust = reach * np.minimum(known / self.trusted, 1.0)
+                t = np.where(trust[:, None] > 0, t * trust[:, None], 0.0)
             t += self.offset
             return t
 
@@ -115,15 +120,16 @@ class Queries:
         """Return how unlike the sample each condition is, from zero to one."""
 
         def block(_start: int, z: Array) -> Vector:
-            return self._missed(host_features(self.basis, z), z)
+            known, reach = self._known(host_features(self.basis, z), z)
+            return 1 - reach * known
 
         return np.concatenate(list(self.executor.map(block, self.rows)))
 
-    def _missed(self, psi: Vector, z: Array) -> Vector:
-        """Return what features miss of the kernel at conditions."""
+    def _known(self, psi: Vector, z: Array) -> tuple[Vector, Vector]:
+        """Return what features represent of the kernel at conditions, and their reach."""
         phi = psi + to_numpy(self.basis.mean) @ to_numpy(self.basis.rotation)  # rotated
-        missed: Vector = np.clip(to_numpy(self.basis.map.novelty(phi, z)), 0.0, 1.0)
-        return missed
+        missed = np.clip(to_numpy(self.basis.map.novelty(phi, z)), 0.0, 1.0)
+        return 1 - np.nan_to_num(missed, nan=1.0), within(self.basis.map, z, self.most)
 
     def labels(self) -> tuple[str, list[str]]:
         """Return what tells few conditions apart: names of columns, and their values."""

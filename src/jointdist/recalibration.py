@@ -20,6 +20,7 @@ from jointdist.laws import FewSupport, Laws, Support
 from jointdist.moved import Conditions, Moved
 from jointdist.ordered import Index
 from jointdist.queries import Fixed
+from jointdist.smoothing import CellLaws
 
 __all__ = ["Recalibrated", "Recalibration", "valid"]
 
@@ -67,21 +68,6 @@ class Recalibration:
     def __call__(self, F: Vector) -> Vector:
         """Return the new cdfs: linear between the levels, from zero to one."""
         found: Vector = np.interp(F, *self._line)
-        return found
-
-    def slopes(self, F: Vector) -> Vector:
-        """Return the derivatives of the new cdfs by the old, smoothed.
-
-        They are means over so many levels that are near, a smaller share of many than of few.
-
-        Parameters
-        ----------
-        F : array
-            The old cdfs.
-        """
-        (x, y), p, near = self._line, self(F), self.size ** (-1 / 3)
-        low, high = np.clip(p - near, 0.0, 1.0), np.clip(p + near, 0.0, 1.0)
-        found: Vector = (high - low) / (np.interp(high, y, x) - np.interp(low, y, x))
         return found
 
     @property
@@ -194,21 +180,9 @@ def _mapped(laws: Laws, how: Recalibration | None) -> Laws:
         return Moved.of(base, given, laws.shift, laws.stretch, names=names, unit=unit)
     grid, laws = _Grid.of(laws.support), laws.normalised
     queries: Any = _Mapped(laws, grid, how)
-    return _MappedLaws(grid.support, queries)
-
-
-class _MappedLaws(Laws):
-    """Laws on cells with cdfs that are mapped at the ends of these."""
-
-    queries: "_Mapped"  # type: ignore[assignment]
-
-    def density(self, points: Vector, *, paired: bool) -> Vector:
-        """Return densities at points: those before, times the slopes of the map."""
-        laws, how = self.queries.laws, self.queries.how
-        if how is None:
-            return super().density(points, paired=paired)
-        F = laws.cdf(points, paired=paired)
-        return laws.density(points, paired=paired) * how.slopes(F)
+    if isinstance(grid.support, CellSupport):
+        return CellLaws(grid.support, queries)
+    return Laws(grid.support, queries)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

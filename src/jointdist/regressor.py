@@ -2,14 +2,12 @@ r"""Location plus scale times a residual law: any regressor forecasts distributi
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from jointdist._array import to_numpy
@@ -20,13 +18,13 @@ from jointdist.errors import Words, require
 from jointdist.estimator import LawEstimator, require_columns
 from jointdist.executor import Executor
 from jointdist.familiar import familiar
+from jointdist.forecasters import Forecaster, Forecasters, boosting
 from jointdist.kernels import Kernel
 from jointdist.law import Conditional
 from jointdist.laws import units_of
-from jointdist.location import KernelRegression, averaged, kernel_regression
+from jointdist.location import averaged
 from jointdist.model import JointDistribution
 from jointdist.moved import Conditions, Moved
-from jointdist.outoffold import FoldModels, out_of_fold
 from jointdist.parameters import NestedParameters
 from jointdist.rows import Rows
 from jointdist.sample import Sample
@@ -41,27 +39,7 @@ __all__ = ["DistributionRegressor"]
 
 _FEW, _REPEATED = 30, 3  # distinct values of a discrete outcome, taken so often on average
 _SMALL = 50  # rows below which there are kernels only
-_RANK = 1024  # of factors
-_MANY = 5_000  # rows of which trees may have more leaves
 _STAND = 4096  # outcomes that stand for all in the score of the sample
-
-
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """A regressor of the location, and whether it reads coded numbers or what users give."""
-
-    model: KernelRegression | FoldModels
-    coded: bool
-
-    def predict(
-        self, x: Rows, table: Any, doubt: Vector, executor: Executor | None
-    ) -> Vector:
-        """Return forecasts; where x is unlike the sample, kernels tell no more than the mean."""
-        if isinstance(self.model, KernelRegression):
-            told = self.model.predict(x, executor) - self.model.mean
-            found: Vector = self.model.mean + (1 - doubt)[:, None] * told
-            return found
-        return self.model.predict(to_numpy(x.read(0, x.n)) if self.coded else table)
 
 
 class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
@@ -101,7 +79,8 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
     cv : int, splitter or iterable of splits, default=5
         The number of parts of the rows, of which each is held out in turn; or these parts,
         by a splitter of scikit-learn's kind or as pairs of rows, of which the second are
-        held out. Rows that depend on each other belong together.
+        held out: rows that depend on each other belong together. Kernel ridge regression
+        leaves rows out one by one, unless parts are given.
     random_state : int, Generator, RandomState, optional
         The seed of pivots and of choices of rows.
     executor : Executor, optional
@@ -192,7 +171,8 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         got = Words("None: fit requires y to be passed, but the target y is None")
         require(Y is not None, where, "Y", "given", got)
         y = learn_coding(Y, where=where, name="Y", vector=True)
-        sample = Sample.paired(x.rows, y.rows, sample_weight).owned()
+        words = x.coding.of_words
+        sample = Sample.paired(x.rows, y.rows, sample_weight, words=words).owned()
         validate_data(self, X, reset=True, skip_check_array=True)
         self._codings = x.coding, y.coding
         self._seed = int(generator(where, self.random_state).integers(2**32))
@@ -272,7 +252,7 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
                 f"{self._name}: Y is of words or of few distinct values, whose law given x is "
                 "learned directly: `regressor` is not used."
             )
-            warnings.warn(msg, UserWarning, stacklevel=3)
+            warnings.warn(msg, UserWarning, stacklevel=4)
         self.law_ = self._law().fit(X, Y, sample_weight)
         self.regressors_, self.weights_ = [], np.empty((0, self._outcomes.shape[1]))
         self.kernel_x_, self.scale_ = self.law_.kernel_x_, np.ones(self._outcomes.shape[1])
@@ -282,7 +262,7 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         sample, T, coding = data.sample, data.outcomes, self._codings[0]
         w, rng = sample.weights, np.random.default_rng(self._seed)
         family = family_of("x", self.kernel_x, coding, sample.x, weights=w, rng=rng)
-        parts, forecasts = zip(*self._locations(family, data), strict=True)
+        parts, forecasts = zip(*self._forecasters(family, data), strict=True)
         left = T - np.stack(forecasts)
         self._parts, self.weights_ = list(parts), averaged(left, w)
         self.regressors_ = [part.model for part in parts]
@@ -297,51 +277,26 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         self.law_ = self._law(near_forecasts(p, w)).fit(p.source, missed / s, w)
         return self
 
-    def _locations(self, family: Family, data: Training) -> Iterator[tuple[_Part, Vector]]:
+    def _forecasters(
+        self, family: Family, data: Training
+    ) -> Iterator[tuple[Forecaster, Vector]]:
         """Yield regressors, with what they forecast for rows that are left out."""
         self.kernel_x_ = None
-        sample, T = data.sample, data.outcomes
-        for one, coded in self._regressors(sample):
-            if isinstance(one, str):
-                found, left = kernel_regression(
-                    family,
-                    sample.x,
-                    T,
-                    sample.weights,
-                    max_rank=_RANK,
-                    random_state=self._seed,
-                    executor=self.executor,
-                )
-                best = found.shares.mean(axis=1).argmax()
-                self.kernel_x_ = found.parts[best].kernel
-                yield _Part(found, coded), T - left
-            else:
-                yield self._left_out(one, data, coded=coded)
-
-    def _left_out(
-        self, regressor: Any, data: Training, *, coded: bool
-    ) -> tuple[_Part, Vector]:
-        """Return a regressor, with what it forecasts: ours reads numbers, others all as given."""
-        if coded:
-            sample = data.sample
-            held = data.held(self.cv, self._seed)
-            z = to_numpy(sample.x.read(0, sample.n)), data.outcomes, sample.weights
-            models, found = out_of_fold(regressor, *z, held=held, where=self._name)
-            return _Part(models, coded), found
-        given = data.table, data.given_outcomes, data.given.weights
-        held = data.held_given(self.cv, self._seed)
-        models, found = out_of_fold(regressor, *given, held=held, where=self._name)
-        return _Part(models, coded), found[data.settled.rows]
-
-    def _regressors(self, sample: Sample) -> list[tuple[Any, bool]]:
-        """Return what forecasts the location, and whether from coded numbers."""
-        given = self.regressor
-        if isinstance(given, str) and given == "auto":
-            words = [known is not None for known in self._codings[0].categories]
-            boosting = [(_boosting(words, sample.n), True)] * (sample.n >= _SMALL)
-            return [("kernel", True), *boosting]
+        how = Forecasters(data, family, self.cv, self._seed, self._name, self.executor)
+        given, n = self.regressor, data.sample.n
+        auto = isinstance(given, str) and given == "auto"
         several = given if isinstance(given, list | tuple) else [given]
-        return [(one, isinstance(one, str)) for one in several]
+        for one in ["kernel"] if auto else several:
+            if not isinstance(one, str):
+                yield how.given(one)
+                continue
+            found, forecasts = how.kernels()
+            parts, shares = found.model.parts, found.model.shares  # type: ignore[union-attr]
+            self.kernel_x_ = parts[shares.mean(axis=1).argmax()].kernel
+            yield found, forecasts
+        if auto and n >= _SMALL:
+            words = [known is not None for known in self._codings[0].categories]
+            yield how.coded(boosting(words, n))
 
     def _scales(self, family: Family, sample: Sample, p: Rows, missed: Vector) -> Vector:
         """Learn the scale, and return that of each row."""
@@ -441,19 +396,6 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
 
 
 _WORDS = {"auto", "kernel"}
-
-
-def _boosting(words: list[bool], n: int) -> Any:
-    """Return gradient boosting for a table of so many rows."""
-    return HistGradientBoostingRegressor(
-        learning_rate=0.05,
-        max_iter=400,
-        max_leaf_nodes=15 if n < _MANY else 63,
-        min_samples_leaf=5,
-        categorical_features=words if any(words) else None,
-        early_stopping=False,
-        random_state=0,
-    )
 
 
 def _few(T: Vector) -> bool:

@@ -13,8 +13,8 @@ __all__ = ["Equal", "Sample", "Typical"]
 
 _SORTED = 1 << 13  # rows that are looked through for equal ones
 _COPIED = 1 << 26  # bytes of an array that is copied
-_OWN = 0.75  # of the rows that are distinct, where equal ones are observations
-_SAME = 1.1  # distinct rows for each distinct x, where y hardly ever differs for the same
+_TELLING = 0.5  # the values of a column, for each distinct row, that tell rows apart
+_OFTEN, _UNEVEN = 4.0, 0.5  # how often rows come, and variance over mean, of observations
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,9 +30,10 @@ class Equal:
     weights : array of shape (k,)
         The weight of each kind.
     copied : bool
-        Whether equal rows are copies of one observation. They are observations of their
-        own where they are few, or where the same x comes with several y, as in tables of a
-        few values.
+        Whether equal rows are copies of one observation: where some column of numbers nearly
+        tells rows apart, so that they are not equal by chance. They are observations of
+        their own in tables of a few values or words, and where rows come often, and some
+        more often than others.
     """
 
     first: NDArray[np.intp]
@@ -70,18 +71,21 @@ class Sample:
         The rows of both sides, coded; not copied.
     weights : array of shape (n,), optional
         Their weights.
+    words : bool, default=False
+        Whether X is of words only, which come again.
     """
 
     x: Rows
     y: Rows
     weights: NDArray[np.float64] | None
+    words: bool = False
 
     @staticmethod
-    def paired(x: Rows, y: Rows, sample_weight: object) -> "Sample":
+    def paired(x: Rows, y: Rows, sample_weight: object, *, words: bool = False) -> "Sample":
         """Return the rows of both sides, equally many, with checked weights."""
         rule = f"as long as `X` ({x.n} rows)"
         require(x.n == y.n, x.where, "Y", rule, Words(f"{y.n} rows"))
-        return Sample(x, y, as_weights(sample_weight, x))
+        return Sample(x, y, as_weights(sample_weight, x), words)
 
     @property
     def n(self) -> int:
@@ -117,12 +121,12 @@ class Sample:
     def owned(self) -> "Sample":
         """Return the sample with copies of small arrays, which others may change."""
         weights = None if self.weights is None else self.weights.copy()
-        return Sample(_copied(self.x), _copied(self.y), weights)
+        return Sample(_copied(self.x), _copied(self.y), weights, self.words)
 
     def take(self, rows: NDArray[np.intp]) -> "Sample":
         """Return some of the rows, copied."""
         weights = None if self.weights is None else self.weights[rows]
-        return Sample(self.x.subset(rows), self.y.subset(rows), weights)
+        return Sample(self.x.subset(rows), self.y.subset(rows), weights, self.words)
 
     def choose(self, limit: int, seed: object) -> NDArray[np.intp]:
         """Return the numbers of all rows that count, or of ``limit`` of them at random."""
@@ -137,15 +141,14 @@ class Sample:
     @property
     def equal(self) -> Equal:
         """Which rows are equal."""
-        x, w = _table(self.x), _weights(self)
-        both = np.concatenate([x, _table(self.y)], axis=1)
+        both = np.concatenate([_table(self.x), _table(self.y)], axis=1)
         _, first, which = np.unique(both, axis=0, return_index=True, return_inverse=True)
         which = which.ravel()
-        weights = np.bincount(which, w).astype(np.float64)
-        whole, total = bool((w == w.round()).all()), float(w.sum())
-        few = whole and len(first) >= _OWN * total
-        copied = not few and len(first) <= _SAME * len(np.unique(x, axis=0))
-        return Equal(first, which, weights, copied)
+        weights, often = (np.bincount(which, w) for w in (_weights(self), None))
+        values = max(len(np.unique(column)) for column in both[first].T)
+        usual = often.mean() >= _OFTEN and often.var() >= _UNEVEN * often.mean()
+        copied = not self.words and not usual and values >= _TELLING * len(first)
+        return Equal(first, which, weights.astype(np.float64), copied)
 
     @property
     def distinct(self) -> bool:
@@ -193,7 +196,7 @@ class Sample:
             weights = np.concatenate([_weights(self), _weights(other)])
         x = np.concatenate([_table(self.x), _table(other.x)])
         y = np.concatenate([_table(self.y), _table(other.y)])
-        return Sample(_like(self.x, x), _like(self.y, y), weights)
+        return Sample(_like(self.x, x), _like(self.y, y), weights, self.words)
 
     def without(self, other: "Sample") -> "Sample":
         """Return the rows less those of another sample, each of which must be there."""

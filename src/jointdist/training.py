@@ -6,13 +6,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import check_cv
 
 from jointdist._array import to_numpy
 from jointdist.atoms import Vector
 from jointdist.errors import Words, is_whole, require
 from jointdist.folds import Settled, held_out, settled
-from jointdist.outoffold import take_rows
+from jointdist.outoffold import Split, take_rows
 from jointdist.sample import Sample
 
 __all__ = ["Training", "require_parts"]
@@ -36,15 +35,15 @@ class Training:
         Which of them are learned from.
     sample : Sample
         These.
-    part : array of shape (n,), optional
-        The part that each row that was given is in, if that was given, too.
+    own : list of Split, optional
+        Rows as given to fit to, and to hold out, if these were given, too.
     """
 
     given: Sample
     table: Any
     settled: Settled
     sample: Sample
-    part: Index | None
+    own: list[Split] | None
 
     @staticmethod
     def of(given: Sample, table: Any, cv: Any) -> "Training":
@@ -59,20 +58,18 @@ class Training:
         cv : int, splitter or iterable of splits
             The number of parts, or the parts.
         """
-        w, part = given.weights, None
-        if not is_whole(cv, least=2):
-            part = _parts(given, table, cv)
-        if w is not None and not w.all():
-            rows = np.flatnonzero(w)
+        own = None if is_whole(cv, least=2) else _splits(given, table, cv)
+        if given.weights is not None and not given.weights.all():
+            rows = np.flatnonzero(given.weights)
             table, given = take_rows(table, rows), given.take(rows)
-            part = None if part is None else part[rows]
+            own = None if own is None else _among(rows, own, given.x.where)
         if given.weights is not None and (given.weights == 1).all():
             given = replace(given, weights=None)
         if given.weights is None and given.distinct:
             every = np.arange(given.n)
-            return Training(given, table, Settled(every, None, every), given, part)
+            return Training(given, table, Settled(every, None, every), given, own)
         found = settled(given, _SPELLED)
-        return Training(given, table, found, found.of(given), part)
+        return Training(given, table, found, found.of(given), own)
 
     @property
     def outcomes(self) -> Vector:
@@ -84,8 +81,8 @@ class Training:
         """The outcomes of the rows that were given, ``(n, r)``."""
         return to_numpy(self.given.y.read(0, self.given.n))
 
-    def held(self, cv: Any, seed: int) -> list[Index]:
-        """Return the rows that are held out in turn, of those that are learned from.
+    def splits(self, cv: Any, seed: int) -> list[Split]:
+        """Return which rows are fitted to and held out in turn, of those learned from.
 
         Parameters
         ----------
@@ -94,23 +91,25 @@ class Training:
         seed : int
             Decides on the parts.
         """
-        if self.part is None:
-            return held_out(self.sample.n, cv, seed)
-        return _each(self.part[self.settled.rows])
+        if self.own is None:
+            n = self.sample.n
+            return [Split.without(part, n) for part in held_out(n, cv, seed)]
+        return _among(self.settled.rows, self.own, self.given.x.where)
 
-    def held_given(self, cv: Any, seed: int) -> list[Index]:
+    def splits_given(self, cv: Any, seed: int) -> list[Split]:
         """Return the same of those that were given; copies are held out together.
 
         Parameters
         ----------
         cv, seed
-            As in :meth:`held`.
+            As in :meth:`splits`.
         """
+        if self.own is not None:
+            return self.own
         groups = self.settled.groups
-        if self.part is not None:
-            return _each(self.part[np.unique(groups, return_index=True)[1]][groups])
         parts = held_out(int(groups.max()) + 1, cv, seed)
-        return [np.flatnonzero(np.isin(groups, part)) for part in parts]
+        held = (np.flatnonzero(np.isin(groups, part)) for part in parts)
+        return [Split.without(part, len(groups)) for part in held]
 
 
 def require_parts(where: str, cv: Any) -> None:
@@ -124,26 +123,43 @@ def require_parts(where: str, cv: Any) -> None:
         What was given.
     """
     several = is_whole(cv, least=2)
-    if not isinstance(cv, str):
+    if not isinstance(cv, str | dict):
         several |= hasattr(cv, "split") or isinstance(cv, Iterable)
     rule = "an integer of at least 2, a splitter, or pairs of rows, the second held out"
     require(several, where, "cv", rule, cv)
 
 
-def _parts(given: Sample, table: Any, cv: Any) -> Index:
-    """Return the part that each row is in: it must be held out once."""
-    outcomes = to_numpy(given.y.read(0, given.n))
+def _splits(given: Sample, table: Any, cv: Any) -> list[Split]:
+    """Return the rows of each split; each row must be held out once, and only then."""
+    outcomes, n, where = to_numpy(given.y.read(0, given.n)), given.n, given.x.where
     y = outcomes[:, 0] if outcomes.shape[1] == 1 else outcomes
-    found, often = np.zeros(given.n, dtype=np.intp), np.zeros(given.n, dtype=np.intp)
-    for part, (_, out) in enumerate(check_cv(cv).split(table, y)):
-        found[out] = part
-        often += np.bincount(out, minlength=given.n)
+    rule = "pairs of numbers of rows, the second held out"
+    found = []
+    for pair in cv.split(table, y) if hasattr(cv, "split") else cv:
+        fine = isinstance(pair, tuple | list) and len(pair) == 2
+        require(fine, where, "cv", rule, Words(repr(pair)))
+        sides = [np.asarray(side) for side in pair]
+        sides = [np.flatnonzero(z) if z.dtype == bool else z for z in sides]
+        fine = all(z.ndim == 1 and z.dtype.kind in "iu" for z in sides)
+        fine = fine and all(((z >= 0) & (z < n)).all() for z in sides)
+        require(fine, where, "cv", f"{rule}, from 0 to {n - 1}", Words(repr(pair)))
+        found.append(Split(*(z.astype(np.intp) for z in sides)))
+    often = np.bincount(np.concatenate([own.out for own in found]), minlength=n)
     row = int(np.argmax(often != 1))
     rule = "parts of which each row is held out of one"
     got = Words(f"parts of which row {row} is held out of {often[row]}")
-    require(bool((often == 1).all()), given.x.where, "cv", rule, got)
-    return found
+    require(bool((often == 1).all()), where, "cv", rule, got)
+    return _filled(found, where)
 
 
-def _each(part: Index) -> list[Index]:
-    return [np.flatnonzero(part == own) for own in np.unique(part)]
+def _among(rows: Index, own: list[Split], where: str) -> list[Split]:
+    """Return splits of rows in terms of some of them."""
+    found = [Split(*(np.flatnonzero(np.isin(rows, side)) for side in one)) for one in own]
+    return _filled([one for one in found if len(one.out)], where)
+
+
+def _filled(splits: list[Split], where: str) -> list[Split]:
+    """Return splits that leave rows to fit to."""
+    rule, got = "splits with rows to fit to", Words("one without, of those that count")
+    require(all(len(one.fit) > 0 for one in splits), where, "cv", rule, got)
+    return splits

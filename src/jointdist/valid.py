@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 from jointdist._array import Array
 from jointdist.atoms import Atoms, Vector
 from jointdist.cells import Cells, CellSupport, cells_of
-from jointdist.density import Blends, width_of
 from jointdist.energy import Energy
 from jointdist.errors import Words, require
 from jointdist.kept import Kept, kept_functions
 from jointdist.laws import Laws, Projection, Support, units_of
 from jointdist.projection import Exponential, isotonic
 from jointdist.queries import Fixed, Queries
+from jointdist.smoothing import CellLaws
 
 __all__ = ["Isotonic", "Projector", "Rising", "Tilting", "ValidLaws"]
 
@@ -39,8 +39,6 @@ _CELLS_IN_ORDER = 2048  # of isotonic laws
 _RIDGE = 1e-2  # where it cannot be chosen
 _RIDGES = tuple((10.0 ** np.arange(0, -4.1, -0.5)).tolist())  # that are tried
 _LEAST_MASS = 0.5  # of a signed law; the rest is the sample's
-_QUARTILES = 1.349  # of a normal law, apart, in standard deviations
-_NARROW = 1e-3  # the least width of a density, beside that of the sample's
 _WORKED = 1 << 18  # numbers that are worked on at a time
 
 
@@ -316,38 +314,10 @@ class Rising(_Asked):
 
 
 @dataclass(frozen=True, eq=False)
-class ValidLaws(Laws):
-    """Laws on cells, with weights that are not negative."""
+class ValidLaws(CellLaws):
+    """Laws on cells that signed ones were turned into."""
 
-    support: CellSupport
     queries: Tilting | Rising  # type: ignore[assignment]
-
-    def density(self, points: Vector, *, paired: bool) -> Vector:
-        """Return densities at points ``(k, d)``, paired or all.
-
-        Atoms are smoothed as widely as Silverman's rule says of the law itself.
-        """
-        cells, start, found = self.support.atoms, 0, []
-        blends = Blends(cells.centres, cells.spreads, self._widths())
-        for w in self.queries.weights():
-            own = slice(start, start + len(w))
-            found.append(blends.at(own, w, points, paired=paired))
-            start += len(w)
-        return np.concatenate(found)
-
-    def _widths(self) -> Vector:
-        """Return how widely the atoms of each law are smoothed, ``(q, d)``."""
-        d = self.atoms.width
-        low, high = np.moveaxis(self.quantile(np.array([0.25, 0.75])), 1, 0)
-        apart, spread = (high - low) / _QUARTILES, np.sqrt(self.variances())
-        spread = np.where(apart > 0, np.minimum(apart, spread), spread)
-        least = _NARROW * self.support.density.widths
-        size = self.effective_size()[:, None]
-        return np.maximum(width_of(spread, size, d), least)
-
-    def variances(self) -> Vector:
-        """Return the variances of columns, which rounding may not make negative."""
-        return np.maximum(super().variances(), 0.0)
 
     def projection(self) -> Projection:
         """Return how far the laws are from the signed ones."""
