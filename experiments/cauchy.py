@@ -77,9 +77,10 @@ left are not in its means."""
 
 def _scores(table: pd.DataFrame) -> str:
     """Return the medians of the energy score."""
-    middle = by_model(table, "loss", "median")[list(NAMES)]
+    found = by_model(table, "loss", "median")
+    middle = found[[name for name in NAMES if name in found]]
     lines = [[f"{n:,}", *map(number, scores)] for n, *scores in middle.itertuples()]
-    return grid(["n", *NAMES], lines)
+    return grid(["n", *middle], lines)
 
 
 def claims(table: pd.DataFrame) -> list[Claim]:

@@ -34,6 +34,8 @@ def lines(
 ) -> Figure:
     """Return panels with a line for each model: means, with bars from 5 % to 95 %.
 
+    Panels of models none of which is in the table are left out.
+
     Parameters
     ----------
     panels : sequence of Panel
@@ -45,6 +47,7 @@ def lines(
     log : bool, default=False
         Whether the second axis is logarithmic.
     """
+    panels = [one for one in panels if one.rows["model"].isin(one.names).any()]
     figure = Figure(figsize=(4.5 * len(panels), 3.6), layout="constrained")
     axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for ax, panel in zip(axes, panels, strict=True):

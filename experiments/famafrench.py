@@ -294,6 +294,8 @@ def draw(table: pd.DataFrame) -> dict[str, Figure]:
     groups = {"unconstrained": FREE, "constrained": CONSTRAINED, "valid": VALID}
     figures = {}
     for title, names in groups.items():
+        if not table["model"].isin(_signed(names)).any():
+            continue
         panels = [Panel(f"d = {d}, {title}", part, names) for d, part in table.groupby("d")]
         laws = [panel._replace(names=_signed(names)) for panel in panels]
         figures[f"loss-{title}"] = lines(panels, "n", "loss", "logistic loss")

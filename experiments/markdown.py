@@ -93,7 +93,7 @@ def by_size(
     """Return a table of models by the number of rows: means, and quantiles in brackets.
 
     Runs in which no candidate of a model was valid are not in its mean: then there is the
-    number of those that are.
+    number of those that are. Models that are nowhere in the table are left out.
 
     Parameters
     ----------
@@ -107,6 +107,7 @@ def by_size(
         The settings that tell lines apart, those of them that the table has.
     """
     keys = [key for key in by if key in table]
+    names = [name for name in names if (table["model"] == name).any()]
     heads = [*({"tol": "tolerance"}.get(key, key) for key in keys), "runs", *names]
     lines = []
     for key, rows in table.groupby(keys):
