@@ -19,7 +19,7 @@ from jointdist.rounds import is_large, on_subsample
 from jointdist.rows import Rows
 from jointdist.search import Search, checked_goal, kernel_rounding
 
-__all__ = ["TRUSTED", "Familiar", "familiar", "largest_kernel", "within"]
+__all__ = ["Familiar", "familiar", "largest_kernel", "within"]
 
 TRUSTED = 0.1  # the share of what features represent of the sample's kernel, on average
 
