@@ -337,7 +337,8 @@ class Conditional:
         """Return how unlike the rows of the sample each condition is, from zero to one.
 
         The share of the kernel at the condition that the landmarks of the sample do not
-        represent. Near one, the model has seen nothing alike, and the law says little.
+        represent, or that exceeds the kernel of all rows, if it has no bound. Near one, the
+        model has seen nothing alike, and the law says little.
         """
         return self._laws.queries.novelty()
 
