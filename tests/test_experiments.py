@@ -240,9 +240,12 @@ def test_number(value, word):
 def test_means_and_quantiles():
     loss = np.arange(101.0)
     table = pd.DataFrame({"n": 1000, "seed": range(101), "model": "A", "loss": loss})
-    assert by_size(table, "loss", ["A", "B"]).splitlines() == [
+    other = pd.DataFrame({"n": [10], "seed": [0], "model": ["B"], "loss": [2.0]})
+    table = pd.concat([table, other])
+    assert by_size(table, "loss", ["A", "B", "C"]).splitlines() == [
         "| n | runs | A | B |",
         "| --- | --- | --- | --- |",
+        "| 10 | 1 | – | 2 |",
         "| 1,000 | 101 | 50 (5, 95) | – |",
     ]
 

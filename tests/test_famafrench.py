@@ -14,7 +14,7 @@ from experiments.study import settings_of
 from jointdist import JointDistribution, scores
 from jointdist.kernels import Gaussian
 
-ALL = {*FREE, *CONSTRAINED}
+ALL = {*FREE, *CONSTRAINED, *famafrench.VALID}
 FITTED = sorted(ALL - {"constant"})
 
 
@@ -155,12 +155,12 @@ def test_what_was_chosen_is_told():
 
 def test_figures_have_a_panel_for_each_width_and_a_line_for_each_model():
     figures = STUDY.draw(tiny())
-    kinds = ("unconstrained", "constrained")
+    kinds = ("unconstrained", "constrained", "valid")
     names = {
         f"{what}-{kind}" for what in ("loss", "relative", "negative") for kind in kinds
     }
     assert set(figures) == {*names, "seconds"}
-    for kind, models in zip(kinds, (FREE, CONSTRAINED), strict=True):
+    for kind, models in zip(kinds, (FREE, CONSTRAINED, famafrench.VALID), strict=True):
         panels = figures[f"loss-{kind}"].axes
         assert [panel.get_title() for panel in panels] == [
             f"d = {d}, {kind}" for d in (1, 5)

@@ -133,7 +133,7 @@ class JointDistribution(KernelEstimator, JointEstimator):
     array([1.])
     >>> law = model.given(x=[[1.0, 0.0]])
     >>> law.interval(0.9).round(1), law.prob(lambda y: y > 1).round(1)
-    (array([[0.1, 2. ]]), array([0.5]))
+    (array([[0.2, 2. ]]), array([0.5]))
     """
 
     def __init__(
