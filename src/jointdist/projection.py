@@ -89,10 +89,6 @@ class Exponential:
         """Return the weights of the cells, ``(q, K)``; each row has sum one."""
         return self._tilted(theta)[1]
 
-    def log_sums(self, theta: Vector) -> Vector:
-        r"""Return the logarithms of :math:`\sum_k p_k e^{\theta \cdot u_k}`."""
-        return self._tilted(theta)[0]
-
     def solve(self, t: Vector) -> Tilts:
         """Return the tilts whose features have given means, up to the ridge.
 
