@@ -25,7 +25,7 @@ lint: $(VENV)/.dev
 	$(BIN)/codespell
 
 unit: $(VENV)/.dev
-	$(BIN)/pytest --numprocesses=auto
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses=auto
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/engine.py
@@ -37,6 +37,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/logistic.py
 	$(BIN)/python benchmarks/models.py
 	$(BIN)/python benchmarks/selection.py
+	$(BIN)/python benchmarks/valid.py
 
 # The paper's experiments at its sizes, for hours; what is there is not computed again.
 experiments: $(VENV)/.dev

@@ -152,8 +152,8 @@ class TestSelection:
 @pytest.mark.parametrize(
     ("load", "kernel", "folds"),
     [
-        (load_iris, "auto", 5),
-        (load_wine, "auto", 5),
+        (load_iris, "auto", 3),
+        (load_wine, "auto", 3),
         (load_digits, Gaussian(24.0), 3),  # half the median distance, to save time
     ],
 )

@@ -25,9 +25,12 @@ from jointdist.programs import Status
 CME = partial(jd.ConditionalMeanEmbedding, positivity="none")
 
 
-@parametrize_with_checks(
-    [jd.ConditionalMeanEmbedding(), jd.ConditionalMeanEmbedding(low_rank=False)]
+FULL = jd.ConditionalMeanEmbedding(
+    Gaussian(2.0), Gaussian(1.0), regularization=1e-3, low_rank=False
 )
+
+
+@parametrize_with_checks([jd.ConditionalMeanEmbedding(), FULL])
 @pytest.mark.filterwarnings("ignore:ConditionalMeanEmbedding.partial_fit:UserWarning")
 @pytest.mark.filterwarnings("ignore::jointdist.errors.SignedLawWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")

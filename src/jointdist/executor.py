@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
@@ -64,7 +64,7 @@ class Executor:
 
         yield from self.each(work, range(0, n, self.block_rows))
 
-    def each(self, work: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
+    def each(self, work: Callable[[S], T], items: Iterable[S]) -> Generator[T, None, None]:
         """Yield the results of ``work`` on the items, in their order."""
         with one_blas_thread as allowed:
             yield from _in_order(work, items, self.workers or allowed)

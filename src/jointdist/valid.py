@@ -12,6 +12,7 @@ that of the sample.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -38,6 +39,7 @@ _CELLS_APART = 1024  # of several columns
 _CELLS_IN_ORDER = 2048  # of isotonic laws
 _RIDGE = 1e-2  # where it cannot be chosen
 _RIDGES = tuple((10.0 ** np.arange(0, -4.1, -0.5)).tolist())  # that are tried
+_WORSE = 1.005  # times the best score: smaller ridges are not tried
 _LEAST_MASS = 0.5  # of a signed law; the rest is the sample's
 _WORKED = 1 << 18  # numbers that are worked on at a time
 
@@ -113,7 +115,12 @@ class Projector:
             return float(np.average(scores, weights=weights))
 
         # One thread of BLAS for each ridge: on small matrices, many wait for each other.
-        scores = list(self.signed.atoms.executor.each(score, _RIDGES))
+        scores: list[float] = []
+        with closing(self.signed.atoms.executor.each(score, _RIDGES)) as found:
+            for own in found:
+                scores.append(own)
+                if own > _WORSE * min(scores):
+                    break  # the smaller the ridge, the longer it takes
         return self.with_ridge(_RIDGES[int(np.argmin(scores))])
 
     def targets(self, t: Vector) -> Vector:
