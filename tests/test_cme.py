@@ -408,11 +408,11 @@ class TestEstimator:
     """What users of scikit-learn expect."""
 
     def test_score_is_the_skill_against_the_sample(self):
-        X, Y, _ = sample(700, 7)
+        X, Y, _ = sample(400, 7)
         model = CME(random_state=0).fit(X, Y)
         joint = jd.JointDistribution(random_state=0).fit(X, Y)
         assert 0.3 < model.score(X, Y) < joint.score(X, Y) + 0.02 < 0.8
-        noise = np.random.default_rng(1).normal(size=700)
+        noise = np.random.default_rng(1).normal(size=400)
         assert abs(CME(random_state=0).fit(X, noise).score(X, noise)) < 0.2
 
     def test_conditions_without_a_law_have_no_skill(self):

