@@ -276,6 +276,18 @@ class TestCopies:
             assert_allclose(model.predict(X[:9]), price[which[:9]], atol=1e-3)
 
 
+def test_the_seed_is_that_of_regressors_too():
+    X, y = rows(100)
+    forest = RandomForestRegressor(5)
+    piped = make_pipeline(StandardScaler(), forest)
+    for regressor in (forest, piped):
+        one, other = (DR(regressor, law=LAW, random_state=0).fit(X, y) for _ in range(2))
+        assert_array_equal(one.predict(X), other.predict(X))
+    assert forest.random_state is None
+    own = DR(RandomForestRegressor(5, random_state=3), law=LAW, random_state=0).fit(X, y)
+    assert own.regressors_[0].models[0][0].random_state == 3
+
+
 class TestFarAway:
     """Where x is unlike the sample, forecasts give way to the sample's law."""
 
@@ -287,6 +299,16 @@ class TestFarAway:
         assert_allclose(law.mean()[1], y.mean(), atol=0.1)
         assert_allclose(law.std()[1], y.std(), rtol=0.1)
         assert law.std()[0] < 0.3 * y.std()
+
+    @pytest.mark.parametrize("regressor", ["kernel", LinearRegression()])
+    def test_scales_that_differ(self, regressor):
+        """Far away the scale is not that of a typical row, but that of the sample."""
+        rng = np.random.default_rng(17)
+        X = rng.uniform(-2, 2, size=(600, 2))
+        y = np.exp(1.2 * X[:, 0]) * rng.normal(size=600)
+        law = DR(regressor, random_state=0).fit(X, y).given(x=[[1e3, 1e3]])
+        assert law.novelty()[0] > 0.99
+        assert_allclose(law.std(), y.std(), rtol=0.25)
 
     def test_other_regressors_keep_their_forecasts(self):
         X, y = rows(200)
@@ -309,6 +331,11 @@ class TestFarAway:
 
 class TestParts:
     """Rows that depend on each other are held out together, if one says so."""
+
+    def test_splitters_that_ask_for_groups_are_told_how(self):
+        X, y = rows(60)
+        with pytest.raises(ValueError, match="or its pairs of rows"):
+            DR(LinearRegression(), cv=GroupKFold(3)).fit(X, y)
 
     def test_a_splitter_and_its_splits(self):
         X, y = rows(120)

@@ -10,7 +10,7 @@ from jointdist._array import to_numpy
 from jointdist.atoms import Vector
 from jointdist.executor import Executor
 from jointdist.location import KernelRegression, kernel_regression
-from jointdist.outoffold import FoldModels, out_of_fold
+from jointdist.outoffold import FoldModels, out_of_fold, seeded
 from jointdist.rows import Rows
 from jointdist.scales import Family
 from jointdist.training import Training
@@ -142,7 +142,8 @@ class Forecasters:
         data = self.data
         splits = data.splits_given(self.cv, self.seed)
         rows = data.table, data.given_outcomes, data.given.weights
-        models, found = out_of_fold(regressor, *rows, splits=splits, where=self.where)
+        own = seeded(regressor, self.seed)
+        models, found = out_of_fold(own, *rows, splits=splits, where=self.where)
         return Forecaster(models, coded=False), found[data.settled.rows]
 
 

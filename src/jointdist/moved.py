@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist, pdist
 
 from jointdist.atoms import Vector
 from jointdist.coding import Coding
@@ -267,9 +268,8 @@ class Moved(Laws):
             even = np.broadcast_to(levels, (len(part.shift), _DRAWS))
             drawn = part.draws(even) / unit
             for i, (y, z) in enumerate(zip(points[own] / unit, drawn, strict=True)):
-                apart = np.sqrt(((z[:, None] - z) ** 2).sum(axis=2)).mean()
-                near = np.sqrt(((z - y) ** 2).sum(axis=1)).mean()
-                found[start + i] = near - apart / 2
+                apart = pdist(z).sum() / _DRAWS**2  # each pair once: half the mean
+                found[start + i] = cdist(z, y[None]).mean() - apart
         return found
 
     def projection(self) -> Projection | None:

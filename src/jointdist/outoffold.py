@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from jointdist.atoms import Vector
 from jointdist.errors import Words, require
 
-__all__ = ["FoldModels", "Split", "out_of_fold", "take_rows"]
+__all__ = ["FoldModels", "Split", "out_of_fold", "seeded", "take_rows"]
 
 
 class Split(NamedTuple):
@@ -117,6 +117,23 @@ def out_of_fold(
             found[one.out, column] = _forecast(where, model, out)
             own.append(model)
     return FoldModels(models, where), found
+
+
+def seeded(regressor: Any, seed: int) -> Any:
+    """Return a clone whose seeds are given, also those of what it is made of.
+
+    Parameters
+    ----------
+    regressor : estimator
+        A regressor of scikit-learn's kind.
+    seed : int
+        For those that have none.
+    """
+    own, rng = clone(regressor), np.random.default_rng(seed)
+    params = own.get_params() if hasattr(own, "get_params") else {}
+    names = [name for name in sorted(params) if name.split("__")[-1] == "random_state"]
+    seeds = {name: int(rng.integers(2**31)) for name in names if params[name] is None}
+    return own.set_params(**seeds) if seeds else own
 
 
 def _fit(where: str, model: Any, X: Any, y: Vector, weights: Vector | None) -> None:

@@ -52,11 +52,13 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
     the residual :math:`U` given the location. Residuals are those of rows that were left
     out, so that laws are as wide as forecasts are wrong; rows that are copies of each other
     are left out together. The columns of Y have locations and scales of their own, and a
-    joint law of residuals. Where x is unlike the sample, kernels forecast the mean, and the
-    variance of what the regressor explains of Y is added to that of residuals.
+    joint law of residuals. Where x is unlike the sample, kernels forecast the mean, and laws
+    are at least as wide as the sample of Y.
 
-    Words, and numbers of at most 30 distinct values, each taken three times on average or
-    more, have no residuals: their law given x is learned directly.
+    Words, and rows of Y of at most 30 distinct values, each taken three times on average or
+    more, have no residuals: their law given x is learned directly. Any other Y is taken to be
+    continuous: a single column of few values, zeros that come again and again, or bounds are
+    not kept, as they are by a :class:`~jointdist.JointDistribution`.
 
     Parameters
     ----------
@@ -79,10 +81,11 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
     cv : int, splitter or iterable of splits, default=5
         The number of parts of the rows, of which each is held out in turn; or these parts,
         by a splitter of scikit-learn's kind or as pairs of rows, of which the second are
-        held out: rows that depend on each other belong together. Kernel ridge regression
-        leaves rows out one by one, unless parts are given.
+        held out: rows that depend on each other belong together, as in
+        ``list(GroupKFold(5).split(X, Y, groups))``. Kernel ridge regression leaves rows out
+        one by one, unless parts are given.
     random_state : int, Generator, RandomState, optional
-        The seed of pivots and of choices of rows.
+        The seed of pivots, of choices of rows, and of regressors that have none.
     executor : Executor, optional
         How row blocks are worked on.
     verbose : int, default=1
@@ -274,6 +277,7 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         )
         mean = np.average(T - missed, axis=0, weights=w)
         self._told = np.average((T - missed - mean) ** 2, axis=0, weights=w)
+        self._left = np.average(missed**2, axis=0, weights=w)
         self.law_ = self._law(near_forecasts(p, w)).fit(p.source, missed / s, w)
         return self
 
@@ -328,8 +332,8 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         else:
             stretch = np.broadcast_to(self.scale_, shift.shape)
         # Far away nothing is told: what forecasts explain of Y is uncertain, too.
-        unknown = np.multiply.outer(doubt, self._told)
-        stretch = np.sqrt(stretch**2 + unknown)
+        unknown = self._told + np.maximum(self._left - stretch**2, 0.0)
+        stretch = np.sqrt(stretch**2 + doubt[:, None] * unknown)
         weights = np.ones(len(self._outcomes)) if self._weights is None else self._weights
         unit = units_of(self._outcomes, weights)
         base = self.law_._of_y(p)  # noqa: SLF001

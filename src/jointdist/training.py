@@ -135,7 +135,7 @@ def _splits(given: Sample, table: Any, cv: Any) -> list[Split]:
     y = outcomes[:, 0] if outcomes.shape[1] == 1 else outcomes
     rule = "pairs of numbers of rows, the second held out"
     found = []
-    for pair in cv.split(table, y) if hasattr(cv, "split") else cv:
+    for pair in _pairs(cv, table, y, where):
         fine = isinstance(pair, tuple | list) and len(pair) == 2
         require(fine, where, "cv", rule, Words(repr(pair)))
         sides = [np.asarray(side) for side in pair]
@@ -150,6 +150,19 @@ def _splits(given: Sample, table: Any, cv: Any) -> list[Split]:
     got = Words(f"parts of which row {row} is held out of {often[row]}")
     require(bool((often == 1).all()), where, "cv", rule, got)
     return _filled(found, where)
+
+
+def _pairs(cv: Any, table: Any, y: Vector, where: str) -> Iterable[Any]:
+    """Return what a splitter says, or what was given."""
+    if not hasattr(cv, "split"):
+        given: Iterable[Any] = cv
+        return given
+    try:
+        return list(cv.split(table, y))
+    except (TypeError, ValueError) as error:
+        rule = "a splitter that needs no more than X and Y, or its pairs of rows"
+        msg = f"{where}: `cv` must be {rule}. Got {type(cv).__name__}: {error}"
+        raise ValueError(msg) from error
 
 
 def _among(rows: Index, own: list[Split], where: str) -> list[Split]:
