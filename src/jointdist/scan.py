@@ -156,14 +156,16 @@ def _draws(atoms: Atoms, t: Vector, mass: Vector, uniform: Vector) -> Index:
     drawn = np.zeros(len(sought), dtype=np.intp)
 
     def work(group: Index) -> tuple[Index, Index]:
-        b, own = int(block[group[0]]), laws[group]
+        b = int(block[group[0]])
+        own, first = np.unique(laws[group], return_index=True)
         start = b * atoms.executor.block_rows
         z = atoms.rows.read(start, min(start + atoms.executor.block_rows, atoms.n))
         w = np.maximum(_weights(atoms, start, z, t[own], mass[own]), 0)
         sums = np.cumsum(w, axis=0) + before[b, own]
-        at = (sums <= sought[group]).sum(axis=0)
-        positive = len(w) - 1 - (w[::-1] > 0).argmax(axis=0)  # the last, against rounding
-        return group, start + np.minimum(at, positive)
+        last = len(w) - 1 - (w[::-1] > 0).argmax(axis=0)  # of positive weight: rounding
+        each = zip(sums.T, np.split(sought[group], first[1:]), last, strict=True)
+        found = [np.minimum(np.searchsorted(c, u, side="right"), k) for c, u, k in each]
+        return group, start + np.concatenate(found)
 
     for group, found in atoms.executor.each(work, groups(np.arange(len(sought)), block)):
         drawn[group] = found
