@@ -99,7 +99,7 @@ def _asked(
     return ask(model.given(x=x))
 
 
-def fits(sizes: list[int]) -> None:
+def fits(sizes: list[int], regressors: list[str]) -> None:
     """Print the times of fits, and their ratio to that of a plain model."""
     print("## Fits, d = 8, seconds\n")
     print("| n | JointDistribution | regressor | DistributionRegressor | ratio |")
@@ -107,7 +107,7 @@ def fits(sizes: list[int]) -> None:
     for n in sizes:
         X, y = data(n)
         plain, _ = seconds(partial(JointDistribution(random_state=SEED).fit, X, y), 1)
-        for regressor in ("kernel", "auto"):
+        for regressor in regressors:
             model = DistributionRegressor(regressor, random_state=SEED)
             time, _ = seconds(partial(model.fit, X, y), 1)
             ratio = time / plain
@@ -120,7 +120,8 @@ def fits(sizes: list[int]) -> None:
 if __name__ == "__main__":
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 1_000_000])
+    parser.add_argument("--regressors", nargs="+", default=["kernel", "auto"])
     options = parser.parse_args()
     projections()
     questions()
-    fits(options.sizes)
+    fits(options.sizes, options.regressors)

@@ -100,6 +100,9 @@ def kept_functions(sample: Atoms, cells: Cells) -> tuple[Kept, Vector]:
 
     Features are whitened, those of the kernel by the eigenvalues :math:`c` of their
     covariance, and penalised by the norm of the kernel: the ridge is :math:`\delta c_1 / c_i`.
+    So are the moments of several columns, by the eigenvalues of their correlations: where
+    these columns hardly vary together, errors of the signed law are as large as all that
+    there is, and to keep them would cost the moments that are known.
     """
     p = _count_powers(sample)
     total = sample.n if sample.weights is None else sample.weights.sum()
@@ -128,22 +131,25 @@ def kept_functions(sample: Atoms, cells: Cells) -> tuple[Kept, Vector]:
 
     sums, gram = cells.executor.reduce(both, block, cells.rows)
     mean = sums.sum(axis=0)
-    A = _whitening(gram - np.multiply.outer(mean[:p], mean[:p]))
+    A, e = _whitening(gram - np.multiply.outer(mean[:p], mean[:p]))
     mix = np.zeros((p + sample.rank, A.shape[1] + r))
     mix[:p, : A.shape[1]], mix[p:, A.shape[1] :] = A, R
-    penalty = np.concatenate([np.full(A.shape[1], _MOMENTS), c[:1] / c])
+    apart = e.max(initial=1.0) / e if sample.width > 1 else np.ones_like(e)
+    penalty = np.concatenate([_MOMENTS * apart, c[:1] / c])
     shift = np.concatenate([mean[:p], sample.mean])
     features = sums / cells.mean[:, None] - mean
     features = np.concatenate([features[:, :p] @ A, features[:, p:]], axis=1)
     return Kept(sample, shift, mix, penalty, p), features
 
 
-def _whitening(covariance: Vector) -> Vector:
-    """Return the map to uncorrelated functions of variance one; constants are left out."""
+def _whitening(covariance: Vector) -> tuple[Vector, Vector]:
+    """Return the map to uncorrelated functions of variance one, and the eigenvalues.
+
+    These are of the matrix of correlations. Constants are left out.
+    """
     unit = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     good = unit > 0
     scale = np.where(good, 1 / np.where(good, unit, 1.0), 0.0)
     values, V = np.linalg.eigh(covariance * np.multiply.outer(scale, scale))
     kept = values > 1e-9 * max(values.max(initial=0.0), np.finfo(float).tiny)
-    found: Vector = scale[:, None] * V[:, kept] / np.sqrt(values[kept])
-    return found
+    return scale[:, None] * V[:, kept] / np.sqrt(values[kept]), values[kept]
