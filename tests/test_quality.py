@@ -1,7 +1,6 @@
 """The exam of valid laws: scores are their definitions, verdicts follow the tables."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -264,12 +263,3 @@ def test_a_tiny_exam_goes_on_where_it_was(study, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(command, "SECTIONS", [replace(study, compute=never)])
     command.main(asked)
     assert (tmp_path / "valid.md").read_text() == text
-
-
-def test_the_page_is_what_the_tables_say():
-    folder = Path(__file__).parents[1] / "docs" / "results"
-    if not (folder / command.PAGE).exists():
-        pytest.skip("the exam has not been run")
-    assert page(command.tables(folder)) == (folder / command.PAGE).read_text(
-        encoding="utf-8"
-    )

@@ -31,7 +31,7 @@ _SLOPE = 1e-4  # the share of the decrease promised by the slope that is asked f
 _SHORTER = 0.4  # a step that failed
 _NEAR = 1e-8  # a solution: values are but rounding there, and a whole step is taken
 _SHORTENED = 30  # times at most
-_TOGETHER = 32  # cdfs that are projected in one go
+_TOGETHER = 256  # cdfs that are projected in one go
 
 
 class Tilts(NamedTuple):
