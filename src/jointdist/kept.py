@@ -10,7 +10,6 @@ import numpy as np
 from jointdist._array import Array, to_numpy
 from jointdist.atoms import Atoms, Vector
 from jointdist.cells import Cells
-from jointdist.moments import powers
 from jointdist.polynomials import PolynomialMap
 
 __all__ = ["Kept", "kept_functions"]
@@ -77,19 +76,28 @@ def _powers(sample: Atoms, z: Vector, some: int) -> Vector:
     """Return the first powers of columns of numbers less the origin, ``(b, some)``."""
     if not some:
         return np.empty((len(z), 0))
-    numbers = [i for i, known in enumerate(sample.coding.categories) if known is None]
-    z, origin, d = z[:, numbers], sample.origin[numbers], len(numbers)
-    if some == d:
-        return z - origin
-    if some == 2 * d and d > 1:
-        return np.concatenate([z - origin, (z - origin) ** 2], axis=1)
-    found: Vector = powers(origin, z, squared=True).T
-    return found
+    numbers = _numbers(sample)
+    v = z[:, numbers] - sample.origin[numbers]
+    products = [v[:, i] * v[:, j] for i, j in _multiplied(len(numbers), some)]
+    return np.column_stack([v, *products])
+
+
+def _numbers(sample: Atoms) -> list[int]:
+    """Return which columns are of numbers."""
+    return [i for i, known in enumerate(sample.coding.categories) if known is None]
+
+
+def _multiplied(d: int, some: int) -> list[tuple[int, int]]:
+    """Return which columns are multiplied, after the d columns themselves."""
+    if some in {0, d}:
+        return []
+    last = range(d)
+    return [(i, j) for i in range(d) for j in (last[i:] if some > 2 * d else [i])]
 
 
 def _count_powers(sample: Atoms) -> int:
     """Return how many powers of columns are kept."""
-    d = sum(known is None for known in sample.coding.categories)
+    d = len(_numbers(sample))
     if sample.few or d > _MEANS or isinstance(sample.basis.map, PolynomialMap):
         return 0
     return d if d > _SQUARES else 2 * d if d > _PRODUCTS else d * (d + 3) // 2
@@ -131,7 +139,10 @@ def kept_functions(sample: Atoms, cells: Cells) -> tuple[Kept, Vector]:
 
     sums, gram = cells.executor.reduce(both, block, cells.rows)
     mean = sums.sum(axis=0)
-    A, e = _whitening(gram - np.multiply.outer(mean[:p], mean[:p]))
+    centred = _centring(len(_numbers(sample)), mean[:p])
+    covariance = gram - np.multiply.outer(mean[:p], mean[:p])
+    A, e = _whitening(centred.T @ covariance @ centred)
+    A = centred @ A
     mix = np.zeros((p + sample.rank, A.shape[1] + r))
     mix[:p, : A.shape[1]], mix[p:, A.shape[1] :] = A, R
     apart = e.max(initial=1.0) / e if sample.width > 1 else np.ones_like(e)
@@ -140,6 +151,23 @@ def kept_functions(sample: Atoms, cells: Cells) -> tuple[Kept, Vector]:
     features = sums / cells.mean[:, None] - mean
     features = np.concatenate([features[:, :p] @ A, features[:, p:]], axis=1)
     return Kept(sample, shift, mix, penalty, p), features
+
+
+def _centring(d: int, mean: Vector) -> Vector:
+    """Return the map from powers about any origin to those about the mean, but for constants.
+
+    Parameters
+    ----------
+    d : int
+        The number of columns.
+    mean : array of shape (p,)
+        The means of the powers.
+    """
+    found = np.eye(len(mean))
+    for k, (i, j) in enumerate(_multiplied(d, len(mean)), d):
+        found[i, k] -= mean[j]
+        found[j, k] -= mean[i]
+    return found
 
 
 def _whitening(covariance: Vector) -> tuple[Vector, Vector]:
