@@ -91,8 +91,7 @@ def _multiplied(d: int, some: int) -> list[tuple[int, int]]:
     """Return which columns are multiplied, after the d columns themselves."""
     if some in {0, d}:
         return []
-    last = range(d)
-    return [(i, j) for i in range(d) for j in (last[i:] if some > 2 * d else [i])]
+    return [(i, j) for i in range(d) for j in (range(i, d) if some > 2 * d else [i])]
 
 
 def _count_powers(sample: Atoms) -> int:
