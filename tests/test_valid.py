@@ -409,8 +409,26 @@ def test_seeds_blocks_and_threads_do_not_matter():
     assert_allclose(*laws, rtol=1e-5, atol=1e-8)
 
 
-@pytest.mark.parametrize(("seed", "ridge"), [(1, 1e-6), (133, 1e-8)])
-def test_accuracy_of_second_moments(seed, ridge):
+def kernel_joint(ridge: float) -> JointDistribution:
+    return JointDistribution(
+        Gaussian(3.0), Gaussian(2.0), regularization=ridge, random_state=0
+    )
+
+
+def polynomial_joint(ridge: float) -> PolynomialJointDistribution:
+    return PolynomialJointDistribution(4, regularization=ridge, random_state=0)
+
+
+@pytest.mark.parametrize(
+    ("seed", "model"),
+    [
+        (1, kernel_joint(1e-6)),
+        (133, kernel_joint(1e-8)),
+        (1, polynomial_joint(0.1)),
+        (2, polynomial_joint(0.0)),
+    ],
+)
+def test_accuracy_of_second_moments(seed, model):
     """Projected laws are as accurate as signed ones, or better.
 
     Also where columns of Y hardly vary in some direction: as of the second pair.
@@ -418,9 +436,7 @@ def test_accuracy_of_second_moments(seed, ridge):
     pair = NormalPair.random(3, random_state=seed)
     X, Y = pair.draw(1500, random_state=0)
     x, _ = pair.draw(300, random_state=1)
-    model = JointDistribution(
-        Gaussian(3.0), Gaussian(2.0), regularization=ridge, random_state=0
-    ).fit(X, Y)
+    model.fit(X, Y)
     truth = pair.second_moments(x)
     valid_loss = scores.second_moment_loss(model.given(x=x), truth).mean()
     signed = model.refit(positivity="none").given(x=x)

@@ -97,7 +97,7 @@ def _multiplied(d: int, some: int) -> list[tuple[int, int]]:
 def _count_powers(sample: Atoms) -> int:
     """Return how many powers of columns are kept."""
     d = len(_numbers(sample))
-    if sample.few or d > _MEANS or isinstance(sample.basis.map, PolynomialMap):
+    if sample.few or d > _MEANS:
         return 0
     return d if d > _SQUARES else 2 * d if d > _PRODUCTS else d * (d + 3) // 2
 
