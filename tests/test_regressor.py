@@ -394,6 +394,31 @@ class TestParts:
         with pytest.raises(ValueError, match="DistributionRegressor: `cv` must be"):
             DR(LinearRegression(), cv=cv, law=LAW).fit(*rows(60))
 
+    def test_parts_that_are_none(self):
+        X, y = rows(60)
+        once = DR(LinearRegression(), cv=KFold(3).split(X), law=LAW).fit(X, y)
+        for model in (once, DR(LinearRegression(), cv=[])):
+            with pytest.raises(ValueError, match=r"`cv` must be pairs.*Got none: of an it"):
+                model.fit(X, y)
+        with pytest.raises(ValueError, match=r"splitter of these rows.*n_splits=200"):
+            DR(LinearRegression(), cv=KFold(200)).fit(X, y)
+
+    def test_rows_of_next_to_no_weight(self):
+        """They do not decide on scales."""
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(300, 1))
+        y = X[:, 0] + 0.05 * np.exp(X[:, 0]) * rng.normal(size=300)
+        more = np.concatenate([X, X, X]), np.concatenate([y, y + 10, y - 10])
+        x = [[-1.5], [0.0], [1.5]]
+        widths = [
+            DR(LinearRegression(), law=LAW, random_state=0)
+            .fit(*more, np.repeat([1.0, weight, weight], 300))
+            .given(x=x)
+            .std()
+            for weight in (0.0, 1e-9)
+        ]
+        assert_allclose(*widths, rtol=0.1)
+
     def test_not_every_row(self):
         X, y = rows(60)
         with pytest.raises(

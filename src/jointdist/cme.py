@@ -322,12 +322,25 @@ class ConditionalMeanEmbedding(KernelEstimator):
             ("atoms", part), lambda: _atoms(pivots, coding, rows, executor)
         )
         held = y.remember(
-            ("outcomes", part), lambda: _outcomes(support, contest.held(part))
+            ("outcomes", part), lambda: self._outcomes(support, contest.held(part))
         )
         weights = _added(to_numpy(basis_y.expansion), which)
         expansion = len(weights) * weights
         solve = lambda ridge: expansion @ closed_form(goal.at(ridge)).value  # noqa: E731
         return Trial(solve, x.psi(part), held)
+
+    def _outcomes(self, support: FewSupport, held: Sample) -> Outcomes:
+        """Return rows held out as embeddings on pivots of other rows see them.
+
+        What signed laws lack is at zero, as of their means; what others lack, which are
+        divided by their mass, amid the sample.
+        """
+        points, rest = to_numpy(held.y.read(0, held.n)), None
+        if self.positivity != self._scope:
+            every = support.sample
+            rest = every.shares @ to_numpy(every.rows.read(0, every.n))
+        weights = held.weights
+        return Outcomes(support, points, weights, divided=False, offset=-1.0, rest=rest)
 
     def _unit(self, x: float, y: float) -> float:
         del y
@@ -339,7 +352,8 @@ class ConditionalMeanEmbedding(KernelEstimator):
             raise InfeasibleError(msg)
         H = len(self._weights) * self._weights.T
         executor, coding = self._support.atoms.executor, self._codings[0]
-        most = largest_kernel(self.basis_x_.map, self._rows.x, executor)
+        weights = self._rows.weights
+        most = largest_kernel(self.basis_x_.map, self._rows.x, weights, executor)
         queries = Queries(x, self.basis_x_, H, executor, coding, offset=-1.0, most=most)
         if self.positivity == self._scope:
             return Laws(self._support, queries, divided=False)
@@ -480,12 +494,6 @@ def _added(weights: Vector, which: NDArray[np.intp]) -> Vector:
     total = np.zeros((which.max() + 1, weights.shape[1]))
     np.add.at(total, which, weights)
     return total
-
-
-def _outcomes(support: FewSupport, held: Sample) -> Outcomes:
-    """Return rows held out as embeddings on pivots of other rows see them."""
-    points = to_numpy(held.y.read(0, held.n))
-    return Outcomes(support, points, held.weights, divided=False, offset=-1.0)
 
 
 def _nothing(place: Array) -> Basis:

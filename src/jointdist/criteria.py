@@ -69,6 +69,9 @@ class Outcomes:
         Whether laws are divided by their mass.
     offset : float, default=0.0
         What is added to the coefficients of all laws.
+    rest : array of shape (d,), optional
+        Where laws that are not divided by their mass have the rest of it, coded; by default
+        at zero, or at no word.
     """
 
     support: Support
@@ -77,6 +80,7 @@ class Outcomes:
     psi: Vector | None = None
     divided: bool = True
     offset: float = 0.0
+    rest: Vector | None = None
 
     @staticmethod
     def of(
@@ -126,8 +130,8 @@ class Outcomes:
 
         A law of mass one with the weights :math:`w = (1, t)` has the score
         :math:`w \cdot N(y) - \tfrac12 w^\top S w` with sums of distances N and S. One that
-        is not divided by its mass m has the rest of it at zero, or at no word: for means
-        that makes no difference. With the distances :math:`a` of the point and
+        is not divided by its mass m has the rest of it at some point: at zero that makes no
+        difference for means. With the distances :math:`a` of the point and
         :math:`N_0` of the atoms to it the score is then
 
         .. math:: a + w \cdot (N(y) - a f - N_0) - w^\top (\tfrac12 S - f N_0^\top) w,
@@ -139,7 +143,8 @@ class Outcomes:
         if not self.divided:
             atoms = self.support.atoms
             words = [known is not None for known in atoms.coding.categories]
-            nothing = np.where(words, -1.0, 0.0)[None, :]
+            rest = np.zeros(atoms.width) if self.rest is None else self.rest
+            nothing = np.where(words, -1.0, rest)[None, :]
             scalar = atoms.width == 1 and not any(words)
             unit = np.ones(1) if scalar else self._unit
             apart = distances(atoms, unit, self.points, nothing)

@@ -25,6 +25,7 @@ TRUSTED = 0.1  # the share of what features represent of the sample's kernel, on
 
 _SURE = 0.5  # the same, of points where forecasts are
 _TOL, _RANK = 1e-3, 256
+_NEGLIGIBLE = 1e-6  # of all weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +58,10 @@ class Familiar:
         """
 
         def block(_start: int, z: Array) -> Vector:
-            missed: Vector = to_numpy(self.map.novelty(self.map.features(z), z))
-            return 1 - within(self.map, z, self.most) * (1 - np.clip(missed, 0.0, 1.0))
+            phi = self.map.features(z)
+            missed: Vector = to_numpy(self.map.novelty(phi, z))
+            reach = within(self.map, to_numpy(phi), z, self.most)
+            return 1 - reach * (1 - np.clip(missed, 0.0, 1.0))
 
         return np.concatenate(list(executor_for(x, executor).map(block, x)))
 
@@ -114,46 +117,68 @@ def familiar(
     search = Search(kernel, "kernel_x", eps, x, weights, goal, rng, workers)
     found = on_subsample(search) if is_large(x) else choose_pivots(search, "auto")
     known = 1 - found.error / found.trace if found.trace > 0 else 1.0
-    return Familiar(found.map, known, largest_kernel(found.map, x, executor))
+    return Familiar(found.map, known, largest_kernel(found.map, x, weights, executor))
 
 
-def largest_kernel(own: Features, x: Rows, executor: Executor | None = None) -> float:
+def largest_kernel(
+    own: Features,
+    x: Rows,
+    weights: Vector | None = None,
+    executor: Executor | None = None,
+) -> float:
     """Return the largest kernel of a row with itself, infinity where all are equal.
+
+    Rows of next to no weight, all together, do not count.
 
     Parameters
     ----------
     own : Features
-        The features, with their kernel; polynomials know by themselves what is far.
+        The features, with their kernel.
     x : Rows
         The rows of the sample.
+    weights : array of shape (n,), optional
+        Their weights.
     executor : Executor, optional
         How row blocks are worked on.
     """
-    if not isinstance(own, FeatureMap) or not own.rank:
+    if not own.rank:
         return np.inf
-    landmarks = to_numpy(kernel_diagonal(own.kernel, own.landmarks))
-    if own.rank > 1 and landmarks.min() == landmarks.max():
-        return np.inf
+    if isinstance(own, FeatureMap):
+        landmarks = to_numpy(kernel_diagonal(own.kernel, own.landmarks))
+        if own.rank > 1 and landmarks.min() == landmarks.max():
+            return np.inf
 
-    def block(_start: int, z: Array) -> float:
-        return float(to_numpy(kernel_diagonal(own.kernel, z)).max())
+    def block(_start: int, z: Array) -> Vector:
+        each: Vector = to_numpy(kernel_diagonal(own.kernel, z))
+        return each if weights is not None else each.max(keepdims=True)
 
-    return max(executor_for(x, executor).map(block, x))
+    found = np.concatenate(list(executor_for(x, executor).map(block, x)))
+    if weights is None:
+        return float(found.max())
+    order = np.argsort(-found)
+    share = np.cumsum(weights[order]) / weights.sum()
+    return float(found[order[np.searchsorted(share, _NEGLIGIBLE, side="right")]])
 
 
-def within(own: Features, z: Array, most: float) -> Vector:
+def within(own: Features, phi: Vector, z: Array, most: float) -> Vector:
     """Return how far points are within the reach of a sample, from zero to one.
 
     Parameters
     ----------
     own : Features
         The features, with their kernel.
+    phi : array of shape (q, m)
+        The features at the points, in any rotation.
     z : Array of shape (q, d)
         The points.
     most : float
         The largest kernel of a row of the sample.
     """
-    if not isinstance(own, FeatureMap) or np.isinf(most):
+    if np.isinf(most):
         return np.ones(z.shape[0])
-    whole = np.nan_to_num(to_numpy(kernel_diagonal(own.kernel, z)), nan=np.inf)
+    if own.complete:
+        whole = np.einsum("qm,qm->q", phi, phi)
+    else:
+        whole = to_numpy(kernel_diagonal(own.kernel, z))
+    whole = np.nan_to_num(whole, nan=np.inf)
     return np.where(whole > most, most / np.maximum(whole, most), 1.0)

@@ -18,7 +18,6 @@ from jointdist.coding import Coding
 from jointdist.familiar import TRUSTED, largest_kernel
 from jointdist.fitting import Problem
 from jointdist.laws import Laws, Support
-from jointdist.polynomials import PolynomialMap
 from jointdist.queries import Fixed, Queries
 from jointdist.rows import Rows
 from jointdist.valid import TRIED, Isotonic, Projector
@@ -112,32 +111,21 @@ class Joint:
         problem = self.problem
         basis, H = (problem.x, self.H.T) if towards_y else (problem.y, self.H)
         coding = self.coding_x if towards_y else self.coding_y
-        trusted = self._trusted(basis) if self.is_valid else 0.0
+        trusted = TRUSTED * (1 - basis.relative_error) if self.is_valid else 0.0
         most = self._most_x if towards_y else self._most_y
         return Queries(rows, basis, H, problem.executor, coding, trusted=trusted, most=most)
 
     @cached_property
     def _most_x(self) -> float:
-        return largest_kernel(
-            self.problem.x.map, self.problem.sample.x, self.problem.executor
-        )
+        return self._most(self.problem.x, self.problem.sample.x)
 
     @cached_property
     def _most_y(self) -> float:
-        return largest_kernel(
-            self.problem.y.map, self.problem.sample.y, self.problem.executor
-        )
+        return self._most(self.problem.y, self.problem.sample.y)
 
-    def _trusted(self, basis: Basis) -> float:
-        """Return the share of the kernel at a condition below which its features say less.
-
-        Polynomials have a kernel of at most the sum of weights over the least of them at the
-        rows of the sample, however often these are repeated.
-        """
-        weights = self.problem.sample.counted.weights
-        if isinstance(basis.map, PolynomialMap) and weights is not None:
-            return TRUSTED * basis.map.count * float(weights.min() / weights.sum())
-        return TRUSTED * (1 - basis.relative_error)
+    def _most(self, basis: Basis, rows: Rows) -> float:
+        weights = self.problem.sample.weights
+        return largest_kernel(basis.map, rows, weights, self.problem.executor)
 
     def _projector(self, support: Support, *, towards_y: bool) -> Projector | Isotonic:
         rows = self.problem.sample.y if towards_y else self.problem.sample.x

@@ -74,7 +74,7 @@ class PolynomialJointDistribution(JointEstimator):
     positivity : str, default="projected"
         ``"projected"``, ``"isotonic"``: laws are made valid when they are asked for, as in
         :class:`~jointdist.JointDistribution`; ``"projected"`` ones have the means of the
-        polynomials.
+        polynomials as nearly as a law can, those of Y and of its products first.
         ``"none"``: weights may be negative; closed form.
         ``"sos"``: the ratio is a sum of squares, Eq. `eq:semdefcone`, and so positive for
         every x and y, with the matrix that proves it, ``solution_.gram``. Up to a second

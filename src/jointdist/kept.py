@@ -10,6 +10,7 @@ import numpy as np
 from jointdist._array import Array, to_numpy
 from jointdist.atoms import Atoms, Vector
 from jointdist.cells import Cells
+from jointdist.kernels import Polynomial
 from jointdist.polynomials import PolynomialMap
 
 __all__ = ["Kept", "kept_functions"]
@@ -97,9 +98,17 @@ def _multiplied(d: int, some: int) -> list[tuple[int, int]]:
 def _count_powers(sample: Atoms) -> int:
     """Return how many powers of columns are kept."""
     d = len(_numbers(sample))
-    if sample.few or d > _MEANS:
+    if sample.few or d > _MEANS or _is_linear(sample):
         return 0
     return d if d > _SQUARES else 2 * d if d > _PRODUCTS else d * (d + 3) // 2
+
+
+def _is_linear(sample: Atoms) -> bool:
+    """Return whether the signed law knows means, and no other moments."""
+    own = sample.basis.map
+    if isinstance(own, PolynomialMap):
+        return own.degree < 2
+    return isinstance(own.kernel, Polynomial) and own.kernel.degree < 2
 
 
 def kept_functions(sample: Atoms, cells: Cells) -> tuple[Kept, Vector]:
@@ -116,7 +125,10 @@ def kept_functions(sample: Atoms, cells: Cells) -> tuple[Kept, Vector]:
     second = to_numpy(sample.basis.eigenvalues) / total
     covariance = np.diag(second) - np.multiply.outer(sample.mean, sample.mean)
     c, R = np.linalg.eigh(covariance)
-    order = np.argsort(-c.round(12), kind="stable")  # of equal ones, low degrees first
+    unit = max(c.max(initial=0.0), np.finfo(float).tiny)
+    order = np.argsort(
+        -(c / unit).round(12), kind="stable"
+    )  # of equal ones, low degrees first
     c, R = c[order], R[:, order]
     many = sample.few or isinstance(sample.basis.map, PolynomialMap)
     real = int(np.sum(c > _VANISHING * max(c[0], np.finfo(float).tiny))) if len(c) else 0

@@ -75,8 +75,6 @@ class PolynomialMap:
     core : Array of shape (m, m)
         The lower-triangular matrix :math:`C`; the functions are :math:`C^{-1}` times the
         columns.
-    count : int
-        The number of rows of the sample.
     doubtful : bool, default=False
         Whether there are columns of which nothing but rounding may be left.
     """
@@ -87,7 +85,6 @@ class PolynomialMap:
     scale: Array
     recurrence: Array
     core: Array
-    count: int
     doubtful: bool = False
 
     @property
@@ -164,9 +161,7 @@ class PolynomialMap:
         return self.solve(self.columns(Z)).T
 
     def novelty(self, phi: Array, Z: Array) -> Array:
-        r"""Return how far the kernel at points exceeds what it can be on a sample.
-
-        At a row of a sample of n rows :math:`k(z, z) \le n`.
+        """Return zeros: the functions are all of the kernel.
 
         Parameters
         ----------
@@ -176,10 +171,9 @@ class PolynomialMap:
             The points; not needed.
         """
         del Z
-        xp = array_namespace(phi)
-        return 1 - self.count / xp.clip(xp.sum(phi * phi, axis=1), min=self.count)
+        return array_namespace(phi).zeros_like(phi[:, 0])
 
-    def corrected(self, kept: Index, C: Matrix, count: int) -> "PolynomialMap":
+    def corrected(self, kept: Index, C: Matrix) -> "PolynomialMap":
         """Return some of the functions, times the inverse of a matrix."""
         R, core = (to_numpy(M)[np.ix_(kept, kept)] for M in (self.recurrence, self.core))
         return replace(
@@ -187,7 +181,6 @@ class PolynomialMap:
             exponents=self.exponents[kept],
             recurrence=like(R, self.recurrence),
             core=like(core @ C, self.core),
-            count=count,
             doubtful=False,
         )
 
@@ -279,8 +272,8 @@ def _corrected(old: Polynomials, sums: Moments) -> tuple[Polynomials, float]:
     (kept_x, C_x), (kept_y, C_y) = (
         independent(side.exponents, to_numpy(gram) / n) for side, gram in sides
     )
-    x = old.x.corrected(kept_x, C_x, sums.count)
-    y = old.y.corrected(kept_y, C_y, sums.count)
+    x = old.x.corrected(kept_x, C_x)
+    y = old.y.corrected(kept_y, C_y)
     lost = old.x.rank - x.rank, old.y.rank - y.rank
     dropped = old.dropped[0] + lost[0], old.dropped[1] + lost[1]
     new = Polynomials(x, y, sums.solved(x, y, (kept_x, kept_y), (C_x, C_y)), dropped)
@@ -448,11 +441,10 @@ def _rough_map(degree: int, Z: Array, weights: Matrix | None, final: bool) -> Po
         like(scale * size, Z),
         like(R, Z),
         like(core, Z),
-        count=len(z),
         doubtful=len(kept) < len(R),
     )
     if not final:
         return rough
     multiple = is_multiple(exponents, np.delete(exponents, kept, axis=0))
     kept = kept[~multiple[kept]]
-    return rough.corrected(kept, np.eye(len(kept)), len(z))
+    return rough.corrected(kept, np.eye(len(kept)))

@@ -17,7 +17,7 @@ from jointdist.atoms import Vector, host_features
 from jointdist.basis import Basis
 from jointdist.coding import Coding
 from jointdist.executor import Executor
-from jointdist.familiar import within
+from jointdist.familiar import TRUSTED, within
 from jointdist.rows import Rows
 
 __all__ = ["Fixed", "Queries", "told_apart"]
@@ -81,9 +81,10 @@ class Queries:
     trusted : float, default=0.0
         The share of the kernel at a condition that its features must represent. Below, the
         coefficients are less in proportion, before the offset: far from the sample they say
-        nothing.
+        nothing. Zero stands for conditions that are trusted wherever they are.
     most : float, default=inf
-        The largest kernel of a row of the sample, see :func:`~jointdist.familiar.within`.
+        The largest kernel of a row of the sample. Features that are longer count as if they
+        were as long, and the less the longer they are where the kernel is far beyond.
     """
 
     rows: Rows
@@ -109,7 +110,8 @@ class Queries:
             t: Vector = psi @ self.H
             if self.trusted:
                 known, reach = self._known(psi, z)
-                trust = reach * np.minimum(known / self.trusted, 1.0)
+                trust = np.sqrt(reach * np.minimum(reach / TRUSTED, 1.0))
+                trust *= np.minimum(known / self.trusted, 1.0)
                 t = np.where(trust[:, None] > 0, t * trust[:, None], 0.0)
             t += self.offset
             return t
@@ -129,7 +131,7 @@ class Queries:
         """Return what features represent of the kernel at conditions, and their reach."""
         phi = psi + to_numpy(self.basis.mean) @ to_numpy(self.basis.rotation)  # rotated
         missed = np.clip(to_numpy(self.basis.map.novelty(phi, z)), 0.0, 1.0)
-        return 1 - np.nan_to_num(missed, nan=1.0), within(self.basis.map, z, self.most)
+        return 1 - np.nan_to_num(missed, nan=1.0), within(self.basis.map, phi, z, self.most)
 
     def labels(self) -> tuple[str, list[str]]:
         """Return what tells few conditions apart: names of columns, and their values."""

@@ -53,7 +53,7 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
     out, so that laws are as wide as forecasts are wrong; rows that are copies of each other
     are left out together. The columns of Y have locations and scales of their own, and a
     joint law of residuals. Where x is unlike the sample, kernels forecast the mean, and laws
-    are at least as wide as the sample of Y.
+    are about as wide as the sample of Y.
 
     Words, and rows of Y of at most 30 distinct values, each taken three times on average or
     more, have no residuals: their law given x is learned directly. Any other Y is taken to be
@@ -270,7 +270,7 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         self._parts, self.weights_ = list(parts), averaged(left, w)
         self.regressors_ = [part.model for part in parts]
         missed: Vector = np.einsum("kr,knr->nr", self.weights_, left)
-        p = Rows(blurred(T - missed, missed, rng), self._name, "Y")
+        p = Rows(blurred(T - missed, missed, rng, w), self._name, "Y")
         s = self._scales(family, sample, p, missed)
         self._familiar = familiar(
             family.at(1.0), sample.x, w, random_state=self._seed, executor=self.executor

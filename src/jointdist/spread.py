@@ -102,9 +102,8 @@ def fit_spread(
     tuple of Spread and array of shape (n, r)
         The scales.
     """
-    small = np.maximum(
-        _SMALL * np.median(np.abs(left), axis=0), np.finfo(float).tiny ** 0.5
-    )
+    middle = _quantiles(np.abs(left), np.array([0.5]), weights)[0]
+    small = np.maximum(_SMALL * middle, np.finfo(float).tiny ** 0.5)
     logs = np.log(left**2 + small**2)
     options = {"max_rank": _RANK, "ridges": _RIDGES, "random_state": random_state}
     options |= {"executor": executor}
@@ -116,14 +115,30 @@ def fit_spread(
         missed.append(fit.regression.residuals(table, logs, weights, fit.ridge, executor))
     shares = averaged(np.stack(missed), weights)
     logs -= np.einsum("kr,knr->nr", shares, np.stack(missed))
-    ends = np.quantile(logs, _TAILS, axis=0)
+    ends = _quantiles(logs, np.array(_TAILS), weights)
     scales = np.exp(np.clip(logs, *ends) / 2)
     unit = np.sqrt(np.average((left / scales) ** 2, axis=0, weights=weights))
     unit = np.where(unit > 0, unit, 1.0)  # residuals of a constant are zero
     return Spread(fits, shares, ends, unit), unit * scales
 
 
-def blurred(p: Vector, missed: Vector, rng: np.random.Generator) -> Vector:
+def _quantiles(values: Vector, levels: Vector, weights: Vector | None) -> Vector:
+    """Return quantiles of columns, between the rows: of weights, those next to a level."""
+    if weights is None:
+        return np.quantile(values, levels, axis=0)
+    found = np.empty((len(levels), values.shape[1]))
+    for own, column in zip(found.T, values.T, strict=True):
+        order = np.argsort(column, kind="stable")
+        w = weights[order]
+        middle = np.cumsum(w) - w / 2  # the first row is at zero, the last at one
+        at = (middle - middle[0]) / max(middle[-1] - middle[0], np.finfo(float).tiny)
+        own[:] = np.interp(levels, at, column[order])
+    return found
+
+
+def blurred(
+    p: Vector, missed: Vector, rng: np.random.Generator, weights: Vector | None = None
+) -> Vector:
     """Return forecasts of rows left out that do not tell what they miss.
 
     The mean of all others is the lower, the higher a row: where X says little, or takes few
@@ -139,21 +154,26 @@ def blurred(p: Vector, missed: Vector, rng: np.random.Generator) -> Vector:
         What they miss.
     rng : Generator
         The noise.
+    weights : array of shape (n,), optional
+        The weights of the rows.
     """
     found = p.copy()
-    limit = max(_TOLD, 2.5 / np.sqrt(len(p)))
+    w = np.ones(len(p)) if weights is None else weights
+    limit = max(_TOLD, 2.5 / np.sqrt(w.sum() ** 2 / (w @ w)))
     for own, given, left in zip(found.T, p.T, missed.T, strict=True):
-        noise, unit = rng.normal(size=len(own)), float(np.std(left))
+        mean = np.average(left, weights=w)
+        unit = float(np.sqrt(np.average((left - mean) ** 2, weights=w)))
+        noise = rng.normal(size=len(own))
         for size in (0.0, *_BLURS):
             own[:] = given + size * unit * noise
-            if _told(own, left) < limit:
+            if _told(own, left, w) < limit:
                 break
         else:
-            own[:] = given.mean()
+            own[:] = np.average(given, weights=w)
     return found
 
 
-def _told(p: Vector, missed: Vector) -> float:
+def _told(p: Vector, missed: Vector, w: Vector) -> float:
     """Return the largest mean correlation among rows of nearly the same forecast.
 
     They may be few or many, up to all rows.
@@ -162,11 +182,15 @@ def _told(p: Vector, missed: Vector) -> float:
     width = n
     while width >= min(_WINDOW, n):
         rows = order[: n // width * width].reshape(-1, width)
-        a, b = (z - z.mean(axis=1, keepdims=True) for z in (p[rows], missed[rows]))
-        size = np.sqrt((a * a).sum(axis=1) * (b * b).sum(axis=1))
-        cross = (a * b).sum(axis=1)
+        own = w[rows]
+        total = own.sum(axis=1, keepdims=True)
+
+        both = p[rows], missed[rows]
+        a, b = (z - (own * z).sum(axis=1, keepdims=True) / total for z in both)
+        size = np.sqrt((own * a * a).sum(axis=1) * (own * b * b).sum(axis=1))
+        cross = (own * a * b).sum(axis=1)
         each = np.divide(cross, size, out=np.zeros_like(size), where=size > 0)
-        found = max(found, abs(float(each.mean())))
+        found = max(found, abs(float(np.average(each, weights=total[:, 0]))))
         width //= 2
     return found
 

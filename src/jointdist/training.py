@@ -144,6 +144,8 @@ def _splits(given: Sample, table: Any, cv: Any) -> list[Split]:
         fine = fine and all(((z >= 0) & (z < n)).all() for z in sides)
         require(fine, where, "cv", f"{rule}, from 0 to {n - 1}", Words(repr(pair)))
         found.append(Split(*(z.astype(np.intp) for z in sides)))
+    got = Words("none: of an iterator nothing is left for a second time")
+    require(bool(found), where, "cv", rule, got)
     often = np.bincount(np.concatenate([own.out for own in found]), minlength=n)
     row = int(np.argmax(often != 1))
     rule = "parts of which each row is held out of one"
@@ -160,7 +162,9 @@ def _pairs(cv: Any, table: Any, y: Vector, where: str) -> Iterable[Any]:
     try:
         return list(cv.split(table, y))
     except (TypeError, ValueError) as error:
-        rule = "a splitter that needs no more than X and Y, or its pairs of rows"
+        rule = "a splitter of these rows"
+        if "groups" in str(error):
+            rule = "a splitter that needs no more than X and Y, or its pairs of rows"
         msg = f"{where}: `cv` must be {rule}. Got {type(cv).__name__}: {error}"
         raise ValueError(msg) from error
 
