@@ -75,6 +75,18 @@ def test_all_that_laws_are_asked_is_of_their_atoms(laws):
     assert_allclose(law.prob(event), want, **CLOSE)
 
 
+def test_logarithms_of_densities_far_away(laws):
+    """Densities there are zero for rounding; the logarithms of valid ones are finite."""
+    law, base, *_ = laws
+    far, near = law.mean() + 1e4, law.mean()
+    assert (law.pdf(far) == 0).all()
+    finite = np.isfinite(law.logpdf(far))
+    assert_array_equal(finite, np.full(len(law), base._laws.projection() is not None))
+    assert_array_equal(np.isfinite(scores.log_score(law, far)), finite)
+    positive = law.pdf(near) > 0
+    assert_allclose(np.exp(law.logpdf(near)[positive]), law.pdf(near)[positive])
+
+
 def test_densities_and_draws(laws):
     law, base, shift, stretch, y = laws
     unit = stretch if stretch.ndim == 1 else stretch.prod(axis=1)

@@ -260,7 +260,9 @@ class Conditional:
         return self._pdf("pdf", y, grid)
 
     def logpdf(self, y: object, *, grid: bool | None = None) -> Vector:
-        """Return the logarithm of the density; minus infinity where that is negative.
+        """Return the logarithm of the density; minus infinity where that is not positive.
+
+        That of a valid law is finite wherever y is.
 
         Parameters
         ----------
@@ -269,8 +271,7 @@ class Conditional:
         grid : bool, optional
             As in :meth:`cdf`.
         """
-        with np.errstate(divide="ignore"):
-            return np.log(np.maximum(self._pdf("logpdf", y, grid), 0))
+        return self._pdf("logpdf", y, grid, log=True)
 
     def sample(self, size: int = 1, *, random_state: Seed = None) -> NDArray[Any]:
         """Draw from each law, ``(q, size)`` or ``(q, size, d)``.
@@ -414,12 +415,14 @@ class Conditional:
         found = self._shaped(self._laws.normalised.quantile(np.atleast_1d(p)))
         return found[:, 0] if p.ndim == 0 else found
 
-    def _pdf(self, method: str, y: object, grid: bool | None) -> Vector:
+    def _pdf(
+        self, method: str, y: object, grid: bool | None, *, log: bool = False
+    ) -> Vector:
         got = Words("a discrete variable, which has none; ask `prob`, `mode` or `weights`")
         smooth, where = not self._atoms.discrete, f"Conditional.{method}"
         require(smooth, where, "y", "of a variable with a density", got)
         points = self._points(method, y, grid)
-        found = self._laws.density(points.at, paired=points.paired)
+        found = self._laws.density(points.at, paired=points.paired, log=log)
         return found[:, 0] if points.alone else found
 
     def _points(self, method: str, y: object, grid: bool | None) -> Points:

@@ -394,18 +394,23 @@ class Laws:
 
         return self.each(pairs)
 
-    def density(self, points: Vector, *, paired: bool) -> Vector:
-        """Return densities at points ``(k, d)``, paired or all."""
+    def density(self, points: Vector, *, paired: bool, log: bool = False) -> Vector:
+        """Return densities at points ``(k, d)``, paired or all, or their logarithms."""
         if paired:
-            return self.expected_in_pairs(
+            found = self.expected_in_pairs(
                 lambda own: self.support.density_sums(points[own])
             )
-        return self.expected(self.support.density_sums(points).T)
+        else:
+            found = self.expected(self.support.density_sums(points).T)
+        if not log:
+            return found
+        with np.errstate(divide="ignore"):
+            return np.log(np.maximum(found, 0))
 
-    def densities(self, points: Vector) -> Vector:
+    def densities(self, points: Vector, *, log: bool = False) -> Vector:
         """Return densities at points of each law, ``(q, k, d)``, as ``(q, k)``."""
-        each = [self.density(at, paired=True) for at in np.swapaxes(points, 0, 1)]
-        return np.stack(each, axis=1)
+        points = np.swapaxes(points, 0, 1)
+        return np.stack([self.density(at, paired=True, log=log) for at in points], axis=1)
 
     def projection(self) -> Projection | None:
         """Return how far valid laws are from signed ones; None if these are signed."""

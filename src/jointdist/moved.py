@@ -200,16 +200,17 @@ class Moved(Laws):
         each = [self.base.cdf(self._back(point), paired=True) for point in points]
         return np.stack(each, axis=1)
 
-    def density(self, points: Vector, *, paired: bool) -> Vector:
-        """Return densities at points ``(k, d)``, paired or all."""
-        unit = self.stretch.prod(axis=1)
-        found: Vector
+    def density(self, points: Vector, *, paired: bool, log: bool = False) -> Vector:
+        """Return densities at points ``(k, d)``, paired or all, or their logarithms."""
         if paired:
-            found = self.base.density(self._back(points), paired=True) / unit
+            found = self.base.density(self._back(points), paired=True, log=log)[:, None]
         else:
             at = (points - self.shift[:, None, :]) / self.stretch[:, None, :]
-            found = self.base.densities(at) / unit[:, None]
-        return found
+            found = self.base.densities(at, log=log)
+        unit = np.log(self.stretch).sum(axis=1, keepdims=True)
+        found = found - unit if log else found * np.exp(-unit)
+        one: Vector = found[:, 0]
+        return one if paired else found
 
     def _back(self, points: Vector) -> Vector:
         """Return points, moved back, and up by rounding: atoms are not above themselves."""

@@ -42,20 +42,14 @@ class CellLaws(Laws):
         """Return the variances of columns, which rounding may not make negative."""
         return np.maximum(super().variances(), 0.0)
 
-    def density(self, points: Vector, *, paired: bool) -> Vector:
-        """Return densities at points ``(k, d)``, paired or all."""
+    def density(self, points: Vector, *, paired: bool, log: bool = False) -> Vector:
+        """Return densities at points ``(k, d)``, paired or all, or their logarithms."""
         if paired:
-            return self.densities(points[:, None, :])[:, 0]
-        found = np.empty((self.queries.n, len(points)))
-        step = max(_WORKED // self.support.atoms.rank, 1)
-        for part in self._parts():
-            for start in range(0, len(points), step):
-                some = slice(start, start + step)
-                for row, w, square in zip(found[part.own], *part[1:], strict=True):
-                    row[some] = self._bells(points[some], square) @ w
-        return found
+            return self.densities(points[:, None, :], log=log)[:, 0]
+        every = np.broadcast_to(points, (self.queries.n, *points.shape))
+        return self.densities(every, log=log)
 
-    def densities(self, points: Vector) -> Vector:
+    def densities(self, points: Vector, *, log: bool = False) -> Vector:
         """Return densities at points of each law, ``(q, k, d)``, as ``(q, k)``."""
         found = np.empty(points.shape[:2])
         step = max(_WORKED // self.support.atoms.rank, 1)
@@ -64,7 +58,7 @@ class CellLaws(Laws):
             for row, at, w, square in laws:
                 for start in range(0, len(at), step):
                     some = slice(start, start + step)
-                    row[some] = self._bells(at[some], square) @ w
+                    row[some] = self._heights(at[some], w, square, log=log)
         return found
 
     def modes(self) -> Vector:
@@ -78,7 +72,7 @@ class CellLaws(Laws):
         for part in self._parts():
             likely = np.argpartition(-part.weights * heights, most - 1)[:, :most]
             for which, w, square in zip(likely, *part[1:], strict=True):
-                best = (self._bells(cells.centres[which], square) @ w).argmax()
+                best = self._heights(cells.centres[which], w, square, log=True).argmax()
                 found.append(which[best])
         return self.picked(self.support.amid[np.array(found, dtype=np.intp)])
 
@@ -90,18 +84,31 @@ class CellLaws(Laws):
             yield _Part(own, (1 + t) * shares, squares[own])
             start += len(t)
 
+    def _heights(self, points: Vector, w: Vector, square: Vector, *, log: bool) -> Vector:
+        """Return the density of a law at points, smoothed so much, or its logarithm."""
+        bells = self._bells(points, square)
+        found: Vector
+        if not log:
+            found = np.exp(bells, out=bells) @ w
+            return found
+        with np.errstate(divide="ignore"):  # of no weight, and at infinity
+            bells += np.log(w)
+            top = bells.max(axis=1)
+            top = np.where(np.isfinite(top), top, 0.0)
+            found = np.log(np.exp(bells - top[:, None]).sum(axis=1)) + top
+        return found
+
     def _bells(self, points: Vector, square: Vector) -> Vector:
-        """Return the density of each cell at points, ``(k, K)``, smoothed so much."""
+        """Return the logarithms of densities of cells at points, ``(k, K)``."""
         cells = self.support.atoms
-        away, unit = np.zeros((len(points), cells.rank)), np.ones(cells.rank)
+        away, unit = np.zeros((len(points), cells.rank)), np.zeros(cells.rank)
         columns = zip(points.T, cells.centres.T, cells.spreads.T, square, strict=True)
         for z, centre, spread, own in columns:
             both = own + spread
             away += (z[:, None] - centre) ** 2 / both
-            unit *= 2 * np.pi * both
+            unit += np.log(2 * np.pi * both)
+        away += unit
         away *= -0.5
-        np.exp(away, out=away)
-        away /= np.sqrt(unit)
         return away
 
     def _widths(self) -> Vector:

@@ -216,9 +216,12 @@ def log_score(law: Conditional, y: object, *, floor: float = 0.0) -> Vector:
     few, smooth = laws.few and _is_few(laws.atoms), not laws.atoms.discrete
     got = Words("one of words beside numbers, or of many that are discrete")
     require(few or smooth, where, "law", "of a variable with a density or few values", got)
-    likely = _chances(laws, points) if few else laws.density(points, paired=True)
     with np.errstate(divide="ignore"):
-        scores: Vector = 0.0 - np.log(np.maximum(likely, floor))  # no negative zero
+        if few:
+            likely = np.log(np.maximum(_chances(laws, points), 0.0))
+        else:
+            likely = laws.density(points, paired=True, log=True)
+        scores: Vector = 0.0 - np.maximum(likely, np.log(floor))  # no negative zero
     return scores
 
 
