@@ -21,8 +21,7 @@ page. Means over splits are followed by their standard errors; splits share rows
 somewhat too small. Defaults of this package were settled on other splits than those here. Sections
 were run one after the other while the code went on: laws of one column and days of large losses
 before the ridge of moments of several columns was changed, which they do not have, and before
-laws of `DistributionRegressor` became wider far from the data; laws of several columns on five
-splits, before moments were taken about the mean."""
+laws of `DistributionRegressor` became wider far from the data."""
 
 UCI = """\
 ## Laws of one column: the UCI sets
