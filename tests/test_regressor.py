@@ -403,6 +403,14 @@ class TestParts:
         with pytest.raises(ValueError, match=r"splitter of these rows.*n_splits=200"):
             DR(LinearRegression(), cv=KFold(200)).fit(X, y)
 
+    def test_equal_weights_are_none(self):
+        X, y = rows(100)
+        laws = [
+            DR(LinearRegression(), law=LAW, random_state=0).fit(X, y, w).given(x=X[:9])
+            for w in (None, np.full(100, 0.3))
+        ]
+        assert_array_equal(laws[0].std(), laws[1].std())
+
     def test_rows_of_next_to_no_weight(self):
         """They do not decide on scales."""
         rng = np.random.default_rng(0)

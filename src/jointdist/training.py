@@ -63,7 +63,7 @@ class Training:
             rows = np.flatnonzero(given.weights)
             table, given = take_rows(table, rows), given.take(rows)
             own = None if own is None else _among(rows, own, given.x.where)
-        if given.weights is not None and (given.weights == 1).all():
+        if given.weights is not None and (given.weights == given.weights[0]).all():
             given = replace(given, weights=None)
         if given.weights is None and given.distinct:
             every = np.arange(given.n)
