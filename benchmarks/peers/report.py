@@ -48,15 +48,11 @@ ABOUT = {  # by the beginnings of names
     "JointDistribution, projected": "the default, whose laws are made valid one by one; "
     "without that word they are signed",
     "DistributionRegressor": "kernel ridge regression and gradient boosting, averaged, with "
-    "the law of their residuals; as all of this package, it was developed on splits of the UCI "
-    "sets among which are those here. An exam on others is in `valid.md`",
+    "the law of their residuals",
     "JointDistribution": "scored by quantiles of its laws like all others, which is better "
-    "than the signed laws behind them. Constants of the selection, which the models of this "
-    "package share, were settled while scores on these very splits of the UCI sets were looked "
-    "at (five of small sets, two of kin8nm, power and naval, one of protein; see "
-    "`benchmarks/README.md`): that flatters it. On two other splits of the small sets its CRPS "
-    "over that of the best other package was yacht 1.62, boston 1.18, energy 1.19, concrete "
-    "1.44, wine 1.09, in trials that are not among the tables",
+    "than the signed laws behind them. All of this package was developed while scores on "
+    "splits of the UCI sets were looked at, among which are those here: that flatters it. An "
+    "exam on others is in `valid.md`",
     "quantile-forest": "200 trees with leaves of five rows",
     "NGBoost": "as by default",
     "xgboost-distribution": "at most 500 trees, stops early on a tenth of its rows",
