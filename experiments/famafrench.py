@@ -328,7 +328,8 @@ Logistic loss, Eq. `eq:logisticloss`: means over subsamples, with 5 % and 95 % q
 has free marginals, *JDL exact* those of the sample, *JDL tightened* the paper's constraints,
 *JDL exact grid* is positive on the grid of 2,000 of the days, *CME average* has both constraints
 on average, *projected* are laws of *JDL exact* and *CME* that are made valid one by one, with the
-same scales and ridge, *KLR* is the paper's, *constant* the share of such days in the training rows.
+same scales and ridge (chosen for themselves, those of JDL do better, in the [exam](valid.md)),
+*KLR* is the paper's, *constant* the share of such days in the training rows.
 
 {by_size(table, "loss", NAMES, by=by)}
 
