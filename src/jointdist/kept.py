@@ -126,9 +126,8 @@ def kept_functions(sample: Atoms, cells: Cells) -> tuple[Kept, Vector]:
     covariance = np.diag(second) - np.multiply.outer(sample.mean, sample.mean)
     c, R = np.linalg.eigh(covariance)
     unit = max(c.max(initial=0.0), np.finfo(float).tiny)
-    order = np.argsort(
-        -(c / unit).round(12), kind="stable"
-    )  # of equal ones, low degrees first
+    ranked = (c / unit).round(12)  # of equal ones, low degrees first
+    order = np.argsort(-ranked, kind="stable")
     c, R = c[order], R[:, order]
     many = sample.few or isinstance(sample.basis.map, PolynomialMap)
     real = int(np.sum(c > _VANISHING * max(c[0], np.finfo(float).tiny))) if len(c) else 0
