@@ -6,8 +6,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from measure import seconds
 
-from benchmarks.measure import seconds
 from jointdist import Conditional, DistributionRegressor, JointDistribution
 from jointdist.executor import Executor
 from jointdist.kernels import Gaussian

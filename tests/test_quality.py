@@ -1,5 +1,7 @@
 """The exam of valid laws: scores are their definitions, verdicts follow the tables."""
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -263,3 +265,10 @@ def test_a_tiny_exam_goes_on_where_it_was(study, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(command, "SECTIONS", [replace(study, compute=never)])
     command.main(asked)
     assert (tmp_path / "valid.md").read_text() == text
+
+
+def test_the_benchmark_of_valid_laws_is_a_script():
+    """As ``make bench`` calls it, which tests do not run."""
+    call = [sys.executable, command.ROOT / "benchmarks" / "valid.py", "--help"]
+    told = subprocess.run(call, capture_output=True, text=True, check=True)  # noqa: S603
+    assert "--regressors" in told.stdout

@@ -308,6 +308,7 @@ class ConditionalMeanEmbedding(KernelEstimator):
         executor = executor_for(sample.x, self.executor)
         self._support, self._which = _atoms(points, self._codings[1], sample, executor)
         self._rows, self._weights = sample, _added(weights, self._which)
+        self._most = largest_kernel(self.basis_x_.map, sample.x, sample.weights, executor)
         self._projectors: dict[str, Projector | Isotonic] = {}  # made when first needed
         return self
 
@@ -352,9 +353,8 @@ class ConditionalMeanEmbedding(KernelEstimator):
             raise InfeasibleError(msg)
         H = len(self._weights) * self._weights.T
         executor, coding = self._support.atoms.executor, self._codings[0]
-        weights = self._rows.weights
-        most = largest_kernel(self.basis_x_.map, self._rows.x, weights, executor)
-        queries = Queries(x, self.basis_x_, H, executor, coding, offset=-1.0, most=most)
+        own = {"offset": -1.0, "most": self._most}
+        queries = Queries(x, self.basis_x_, H, executor, coding, **own)
         if self.positivity == self._scope:
             return Laws(self._support, queries, divided=False)
         queries = replace(queries, trusted=TRUSTED * (1 - self.basis_x_.relative_error))
