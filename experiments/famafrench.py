@@ -29,11 +29,7 @@ from experiments.protocol import Best, Family, Variant, search
 from experiments.refusal import RefusalError
 from experiments.store import Row, Settings
 from experiments.study import Study
-from jointdist import (
-    ConditionalMeanEmbedding,
-    JointDistribution,
-    KernelLogisticRegression,
-)
+from jointdist import ConditionalMeanEmbedding, JointDistribution, KernelLogisticRegression
 from jointdist.datasets import fetch_french_portfolios
 from jointdist.errors import SignedLawWarning, ToleranceWarning
 from jointdist.kernels import Gaussian

@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Array",
+    "Index",
+    "Matrix",
+    "Vector",
     "array_namespace",
     "device",
     "exp",
@@ -25,6 +28,9 @@ __all__ = [
 ]
 
 Array: TypeAlias = Any  # the standard has no Protocol for arrays yet
+Vector: TypeAlias = NDArray[np.float64]  # numbers in host memory, of any shape
+Matrix: TypeAlias = NDArray[np.float64]
+Index: TypeAlias = NDArray[np.intp]
 
 
 def is_array(value: object) -> bool:

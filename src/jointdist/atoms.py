@@ -15,29 +15,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jointdist._array import Array, is_numpy_array, like, to_numpy
-from jointdist.basis import Basis
+from jointdist._array import Array, Vector, like, to_numpy
+from jointdist.basis import Basis, host_features
 from jointdist.coding import Coding
 from jointdist.executor import Executor
 from jointdist.moments import powers
 from jointdist.rows import Rows
 
-__all__ = ["Atoms", "Distinct", "FewAtoms", "Vector", "host_features"]
-
-Vector = NDArray[np.float64]
+__all__ = ["Atoms", "Distinct", "FewAtoms"]
 
 _FEW = 30  # distinct values of a discrete variable, at most
 _FEW_WORDS = 4096  # the same for rows with words in them
 _REPEATED = 3  # times that each of them is taken, on average
-
-
-def host_features(basis: Basis, z: Array) -> Vector:
-    r"""Return :math:`\Psi(z_i)` as rows in host memory, wherever the points are."""
-    core = basis.map.core
-    if is_numpy_array(core) or is_numpy_array(z):
-        z = like(to_numpy(z), core)
-    features: Vector = to_numpy(basis.features(z))
-    return features
 
 
 @dataclass(frozen=True, slots=True, eq=False)

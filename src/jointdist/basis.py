@@ -13,7 +13,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from jointdist._array import Array, array_namespace, device, like, symmetric
+from jointdist._array import (
+    Array,
+    Vector,
+    array_namespace,
+    device,
+    is_numpy_array,
+    like,
+    symmetric,
+    to_numpy,
+)
 from jointdist.errors import Words, require
 from jointdist.executor import Executor, executor_for, one_blas_thread
 from jointdist.features import Features
@@ -21,7 +30,14 @@ from jointdist.lowrank import LowRank
 from jointdist.reduction import Reduction
 from jointdist.rows import as_rows
 
-__all__ = ["Basis", "Bounds", "double_orthogonal", "orthogonal", "side_basis"]
+__all__ = [
+    "Basis",
+    "Bounds",
+    "double_orthogonal",
+    "host_features",
+    "orthogonal",
+    "side_basis",
+]
 
 
 class Bounds(NamedTuple):
@@ -198,3 +214,12 @@ def side_basis(low: LowRank, weight: float, s: Array, G: Array, *, centred: bool
         low.error,
         low.relative_error,
     )
+
+
+def host_features(basis: Basis, z: Array) -> Vector:
+    r"""Return :math:`\Psi(z_i)` as rows in host memory, wherever the points are."""
+    core = basis.map.core
+    if is_numpy_array(core) or is_numpy_array(z):
+        z = like(to_numpy(z), core)
+    features: Vector = to_numpy(basis.features(z))
+    return features

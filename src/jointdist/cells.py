@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from jointdist._array import Array, to_numpy
-from jointdist.atoms import Atoms, Distinct, Vector
+from jointdist._array import Array, Index, Vector, to_numpy
+from jointdist.atoms import Atoms, Distinct
 from jointdist.density import Smoothed
 from jointdist.laws import Support
-from jointdist.ordered import Index, Ordered
+from jointdist.ordered import Ordered
 from jointdist.partition import partition
 
 __all__ = ["CellSupport", "Cells", "cells_of"]

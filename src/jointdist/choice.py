@@ -8,16 +8,14 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from jointdist._array import to_numpy
-from jointdist.atoms import Vector
+from jointdist._array import Vector, to_numpy
 from jointdist.criteria import Trial
 from jointdist.executor import Executor, executor_for, one_blas_thread
 from jointdist.features import kernel_matrix
 from jointdist.kernels import Kernel
-from jointdist.loo import tried_ridges
 from jointdist.lowrank import LowRank, factored
 from jointdist.relevance import relevant_scales
-from jointdist.ridge import ridge_regression
+from jointdist.ridge import ridge_regression, tried_ridges
 from jointdist.rows import Rows
 from jointdist.sample import Sample
 from jointdist.scales import Family

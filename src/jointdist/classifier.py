@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from jointdist._array import is_array, like
-from jointdist.atoms import Vector
+from jointdist._array import Vector, is_array, like
+from jointdist._random import Seed
 from jointdist.coding import Coded, Coding
 from jointdist.errors import require
 from jointdist.estimator import require_columns
@@ -21,7 +21,7 @@ from jointdist.model import JointDistribution
 from jointdist.parameters import NestedParameters
 from jointdist.programs import Solution
 from jointdist.rows import as_rows, as_weights
-from jointdist.search import Pivoting, Seed
+from jointdist.search import Pivoting
 from jointdist.selection import Selected, Selection
 from jointdist.simplex import onto_simplex
 

@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky
 from sklearn.utils.validation import check_is_fitted
 
-from jointdist._array import Array, like, to_numpy
-from jointdist.atoms import Atoms, FewAtoms, Vector, host_features
-from jointdist.basis import Basis, side_basis
+from jointdist._array import Array, Vector, like, to_numpy
+from jointdist._random import Seed
+from jointdist.atoms import Atoms, FewAtoms
+from jointdist.basis import Basis, host_features, side_basis
 from jointdist.choice import Factoring
 from jointdist.coding import Coding
 from jointdist.criteria import Outcomes, Trial
@@ -32,7 +33,7 @@ from jointdist.reduction import Reduction
 from jointdist.rounds import is_large
 from jointdist.rows import Rows
 from jointdist.sample import Sample
-from jointdist.search import Pivoting, Seed
+from jointdist.search import Pivoting
 from jointdist.selection import Selection
 from jointdist.sides import Side, paired_moments
 from jointdist.tuning import Contest

@@ -10,12 +10,11 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from jointdist._array import to_numpy
-from jointdist.atoms import Vector
+from jointdist._array import Index, Vector, to_numpy
+from jointdist._random import Seed, generator
 from jointdist.coding import learn_coding
 from jointdist.errors import Words, is_number, require
 from jointdist.law import Conditional
-from jointdist.ordered import Index
 from jointdist.parameters import NestedParameters
 from jointdist.recalibration import Recalibrated, Recalibration, valid
 from jointdist.rows import as_weights
@@ -23,7 +22,6 @@ from jointdist.sample import Sample
 from jointdist.scores.calibration import pit
 from jointdist.scores.losses import crps
 from jointdist.scores.outcomes import outcomes_of, require_column
-from jointdist.search import Seed, generator
 from jointdist.target import y_for_Y
 
 __all__ = ["ConformalCalibration"]

@@ -23,17 +23,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jointdist import scores
-from jointdist._array import to_numpy
-from jointdist.atoms import Vector
-from jointdist.coding import Coding
+from jointdist._array import Vector, to_numpy
 from jointdist.energy import Energy, distances
 from jointdist.errors import SignedLawWarning, Words, require
-from jointdist.fitting import Problem
-from jointdist.joint import Joint
 from jointdist.law import Conditional
 from jointdist.laws import NO_MASS, FewSupport, Laws, Support, units_of
 from jointdist.queries import Fixed
-from jointdist.sample import Sample
 
 __all__ = [
     "Criterion",
@@ -81,27 +76,6 @@ class Outcomes:
     divided: bool = True
     offset: float = 0.0
     rest: Vector | None = None
-
-    @staticmethod
-    def of(
-        problem: Problem, codings: tuple[Coding, Coding], held: Sample, psi: Vector
-    ) -> "Outcomes":
-        """Return rows held out as the laws of a joint model of other rows see them.
-
-        Parameters
-        ----------
-        problem : Problem
-            The other rows, and the bases.
-        codings : tuple of Coding
-            How words of both sides became numbers.
-        held : Sample
-            The rows held out.
-        psi : array of shape (q, m_Y)
-            The functions of Y at them.
-        """
-        none = np.zeros((problem.y.rank, problem.x.rank))
-        points = to_numpy(held.y.read(0, held.n))
-        return Outcomes(Joint(problem, *codings, none).support_y, points, held.weights, psi)
 
     @cached_property
     def shares(self) -> Vector:

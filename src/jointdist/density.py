@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jointdist._array import to_numpy
-from jointdist.atoms import Atoms, Vector
+from jointdist._array import Vector, to_numpy
+from jointdist.atoms import Atoms
 
 __all__ = ["Smoothed", "smoothed", "width_of"]
 

@@ -10,11 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jointdist._array import to_numpy
-from jointdist.atoms import Vector, host_features
-from jointdist.basis import Basis
+from jointdist._array import Index, Vector, to_numpy
+from jointdist.basis import Basis, host_features
 from jointdist.fitting import Problem, objective
-from jointdist.ordered import Index
 from jointdist.programs import Objective
 from jointdist.sample import Sample
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jointdist._array import to_numpy
-from jointdist.atoms import Atoms, Vector
+from jointdist._array import Vector, to_numpy
+from jointdist.atoms import Atoms
 from jointdist.laws import Laws, Support, units_of
 from jointdist.moved import Moved
 from jointdist.ordered import Ordered

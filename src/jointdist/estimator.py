@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from jointdist._array import to_numpy
-from jointdist.atoms import Vector
+from jointdist._array import Vector, to_numpy
+from jointdist._random import Seed, generator
 from jointdist.basis import Basis, double_orthogonal
 from jointdist.choice import Factoring, KernelContest
 from jointdist.coding import Coding, learn_coding
@@ -32,7 +32,7 @@ from jointdist.reduction import Reduction, reduce_sample
 from jointdist.rows import Rows, as_weights
 from jointdist.sample import Sample
 from jointdist.scales import family_of
-from jointdist.search import Pivoting, Seed, generator
+from jointdist.search import Pivoting
 from jointdist.selection import Selected, Selection, require_selection
 from jointdist.sides import Side
 from jointdist.target import y_for_Y

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jointdist._array import Array, to_numpy
-from jointdist.atoms import Vector
+from jointdist._array import Array, Vector, to_numpy
 from jointdist.executor import Executor, executor_for
 from jointdist.features import FeatureMap, Features, kernel_diagonal
 from jointdist.kernels import Kernel

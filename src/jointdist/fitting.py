@@ -11,9 +11,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from jointdist._array import to_numpy
-from jointdist.atoms import Vector, host_features
-from jointdist.basis import Basis
+from jointdist._array import Vector, to_numpy
+from jointdist.basis import Basis, host_features
 from jointdist.bounded import upper_bound
 from jointdist.errors import Words, is_number, is_whole, require
 from jointdist.executor import Executor

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from jointdist._array import to_numpy
-from jointdist.atoms import Vector
+from jointdist._array import Vector, to_numpy
 from jointdist.executor import Executor
 from jointdist.location import KernelRegression, kernel_regression
 from jointdist.outoffold import FoldModels, out_of_fold, seeded

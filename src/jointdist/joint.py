@@ -11,18 +11,20 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from jointdist._array import Array, to_numpy
-from jointdist.atoms import Atoms, Vector, host_features
-from jointdist.basis import Basis
+from jointdist._array import Array, Vector, to_numpy
+from jointdist.atoms import Atoms
+from jointdist.basis import Basis, host_features
 from jointdist.coding import Coding
+from jointdist.criteria import Outcomes
 from jointdist.familiar import TRUSTED, largest_kernel
 from jointdist.fitting import Problem
 from jointdist.laws import Laws, Support
 from jointdist.queries import Fixed, Queries
 from jointdist.rows import Rows
+from jointdist.sample import Sample
 from jointdist.valid import TRIED, Isotonic, Projector
 
-__all__ = ["Joint"]
+__all__ = ["Joint", "held_outcomes"]
 
 _ALONE = 1 - 1e-9  # the leverage of a row, at most
 
@@ -189,3 +191,24 @@ def _rotated(basis: Basis, sums: Vector) -> Vector:
     rest = sums[1:] - np.multiply.outer(to_numpy(basis.mean), sums[0])
     rotated: Vector = to_numpy(basis.rotation).T @ rest
     return np.concatenate([sums[:1], rotated])
+
+
+def held_outcomes(
+    problem: Problem, codings: tuple[Coding, Coding], held: Sample, psi: Vector
+) -> Outcomes:
+    """Return rows held out as the laws of a joint model of other rows see them.
+
+    Parameters
+    ----------
+    problem : Problem
+        The other rows, and the bases.
+    codings : tuple of Coding
+        How words of both sides became numbers.
+    held : Sample
+        The rows held out.
+    psi : array of shape (q, m_Y)
+        The functions of Y at them.
+    """
+    none = np.zeros((problem.y.rank, problem.x.rank))
+    points = to_numpy(held.y.read(0, held.n))
+    return Outcomes(Joint(problem, *codings, none).support_y, points, held.weights, psi)

@@ -7,10 +7,10 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from jointdist._array import array_namespace, device
-from jointdist.atoms import Vector, host_features
-from jointdist.basis import Basis
-from jointdist.criteria import Outcomes, Trial
+from jointdist._array import Vector, array_namespace, device
+from jointdist._random import Seed
+from jointdist.basis import Basis, host_features
+from jointdist.criteria import Trial
 from jointdist.errors import ToleranceWarning, Words, is_whole, require, require_kind
 from jointdist.estimator import JointEstimator
 from jointdist.executor import Executor, executor_for
@@ -24,12 +24,11 @@ from jointdist.fitting import (
     solve,
     solve_squares,
 )
-from jointdist.joint import Joint
+from jointdist.joint import Joint, held_outcomes
 from jointdist.moments import Moments, moments
 from jointdist.polynomials import PolynomialMap, Polynomials, orthonormal_polynomials
 from jointdist.progress import progress
 from jointdist.sample import Sample
-from jointdist.search import Seed
 from jointdist.selection import Selection
 from jointdist.sides import sum_without
 from jointdist.target import y_for_Y
@@ -268,7 +267,7 @@ class PolynomialJointDistribution(JointEstimator):
                 host_features(basis, side.read(0, held.n))
                 for basis, side in ((problem.x, held.x), (problem.y, held.y))
             )
-            outcomes = Outcomes.of(problem, self._codings, held, psi_y)
+            outcomes = held_outcomes(problem, self._codings, held, psi_y)
             return Trial(path(problem, self.positivity), psi_x, outcomes)
 
         unit = _UNIT * contest.size  # functions have mean square one, whatever n

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jointdist._array import Array, to_numpy
-from jointdist.atoms import Atoms, Vector
+from jointdist._array import Array, Vector, to_numpy
+from jointdist.atoms import Atoms
 from jointdist.cells import Cells
 from jointdist.kernels import Polynomial
 from jointdist.polynomials import PolynomialMap

@@ -11,9 +11,9 @@ from scipy.special import log_expit, log_softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from jointdist._array import Array
-from jointdist.atoms import Vector, host_features
-from jointdist.basis import Basis, orthogonal
+from jointdist._array import Array, Vector
+from jointdist._random import Seed, generator
+from jointdist.basis import Basis, host_features, orthogonal
 from jointdist.choice import Factoring
 from jointdist.coding import Coding, learn_coding
 from jointdist.errors import ToleranceWarning, Words, is_number, is_whole, require
@@ -32,7 +32,7 @@ from jointdist.refits import LogisticContest, loss_of, probabilities, thinned
 from jointdist.rows import Rows, as_weights
 from jointdist.sample import Sample
 from jointdist.scales import Family, family_of
-from jointdist.search import Pivoting, Seed, generator
+from jointdist.search import Pivoting
 from jointdist.selection import Selected, Selection, require_selection
 from jointdist.tuning import Contest
 

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
-from jointdist._array import to_numpy
-from jointdist.atoms import Vector
+from jointdist._array import Vector, to_numpy
 from jointdist.executor import Executor, executor_for
 from jointdist.features import kernel_matrix
 from jointdist.kernels import Kernel

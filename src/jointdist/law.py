@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jointdist import scan
-from jointdist.atoms import Vector
+from jointdist._array import Vector
+from jointdist._random import Seed, generator
 from jointdist.coding import Coding
 from jointdist.drawing import axes, bars, curves
 from jointdist.errors import SignedLawWarning, Words, is_number, is_whole, require
@@ -27,7 +28,6 @@ from jointdist.questions import (
     require_numbers,
     within_numbers,
 )
-from jointdist.search import Seed, generator
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jointdist import scan
-from jointdist._array import Array, to_numpy
-from jointdist.atoms import Atoms, FewAtoms, Vector
+from jointdist._array import Array, Vector, to_numpy
+from jointdist.atoms import Atoms, FewAtoms
 from jointdist.coding import Coding
 from jointdist.density import Smoothed, smoothed
 from jointdist.errors import SignedLawWarning

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from jointdist._array import to_numpy
-from jointdist.atoms import Vector
+from jointdist._array import Vector, to_numpy
 from jointdist.executor import Executor, executor_for, one_blas_thread
 from jointdist.features import kernel_matrix
 from jointdist.kernels import Kernel

@@ -18,16 +18,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from jointdist.atoms import Vector, host_features
+from jointdist._array import Vector
+from jointdist.basis import host_features
 from jointdist.fitting import Problem, objective
 from jointdist.folds import settled
-from jointdist.ridge import RidgeRegression
+from jointdist.ridge import RidgeRegression, tried_ridges
 
-__all__ = ["loo_ridges", "regression", "tried_ridges"]
+__all__ = ["loo_ridges", "regression"]
 
 _ROWS = 4096  # that are left out, at most
-_LEAST = 1e-7  # ridge over the number of rows, in units of the kernel's mean diagonal
-_MOST, _STEP = 10.0, 10.0**-0.5  # ridge in that unit, and the factor to the next
 _VANISHING = 1e-12  # eigenvalue, of the largest, of a function that is rounding
 _CELLS = 1 << 21  # residuals of a block of rows
 
@@ -77,16 +76,3 @@ def regression(problem: Problem) -> tuple[RidgeRegression, Vector]:
     goal, n = objective(problem, 0.0), problem.moments.weight
     mean, unit = np.zeros(len(goal.c_y)), problem.moments.trace_x / n
     return RidgeRegression(problem.x, n, mean, n * goal.b.T, unit), goal.c_y
-
-
-def tried_ridges(fit: RidgeRegression) -> Vector:
-    """Return the ridges that are tried, the largest first: infinity, then half decades.
-
-    Parameters
-    ----------
-    fit : RidgeRegression
-        The regression; rows without noise call for less the more they are.
-    """
-    steps = np.ceil(np.log(_LEAST / (_MOST * fit.weight)) / np.log(_STEP))
-    tried: Vector = np.append(np.inf, fit.unit * _MOST * _STEP ** np.arange(steps + 1))
-    return tried

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jointdist._array import Array, array_namespace, device, like, to_numpy
+from jointdist._random import Seed, generator
 from jointdist.errors import ToleranceWarning
 from jointdist.executor import Executor, executor_for
 from jointdist.features import FeatureMap
@@ -19,15 +20,7 @@ from jointdist.kernels import Kernel
 from jointdist.pivots import Pivots, column_norms, greedy, one_by_one
 from jointdist.rounds import in_rounds, is_large, on_subsample
 from jointdist.rows import Rows, as_rows, as_weights
-from jointdist.search import (
-    Goal,
-    Pivoting,
-    Search,
-    Seed,
-    checked_goal,
-    generator,
-    kernel_rounding,
-)
+from jointdist.search import Goal, Pivoting, Search, checked_goal, kernel_rounding
 
 __all__ = [
     "LowRank",

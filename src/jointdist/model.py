@@ -4,8 +4,9 @@ from typing import Self
 
 import numpy as np
 
-from jointdist.atoms import Vector
-from jointdist.criteria import Outcomes, Trial
+from jointdist._array import Vector
+from jointdist._random import Seed
+from jointdist.criteria import Trial
 from jointdist.errors import Words, require, require_kind
 from jointdist.estimator import JointEstimator, KernelEstimator
 from jointdist.executor import Executor, executor_for
@@ -18,12 +19,12 @@ from jointdist.fitting import (
     require_ridges,
     solve,
 )
-from jointdist.joint import Joint
+from jointdist.joint import Joint, held_outcomes
 from jointdist.kernels import Kernel
 from jointdist.loo import loo_ridges
 from jointdist.reduction import Reduction
 from jointdist.sample import Sample
-from jointdist.search import Pivoting, Seed
+from jointdist.search import Pivoting
 from jointdist.selection import Selection
 from jointdist.sides import Side, paired_moments
 from jointdist.tuning import Contest
@@ -196,7 +197,7 @@ class JointDistribution(KernelEstimator, JointEstimator):
         problem = Problem(*bases, sums, rows, self.marginals, executor)
         held = y.remember(
             ("outcomes", part),
-            lambda: Outcomes.of(problem, self._codings, contest.held(part), y.psi(part)),
+            lambda: held_outcomes(problem, self._codings, contest.held(part), y.psi(part)),
         )
         solve = path(problem, self.positivity)
         if self._by_loo:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist, pdist
 
-from jointdist.atoms import Vector
+from jointdist._array import Vector
 from jointdist.coding import Coding
 from jointdist.laws import Laws, Projection
 from jointdist.queries import told_apart

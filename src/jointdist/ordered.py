@@ -13,13 +13,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from jointdist._array import to_numpy
-from jointdist.atoms import Atoms, Vector
+from jointdist._array import Index, Vector, to_numpy
+from jointdist.atoms import Atoms
 from jointdist.rows import Rows
 
-__all__ = ["Index", "Ordered", "groups", "order_by"]
-
-Index = NDArray[np.intp]
+__all__ = ["Ordered", "groups", "order_by"]
 
 _LAWS = 2048  # that are worked on at a time
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from jointdist.atoms import Vector
+from jointdist._array import Vector
 from jointdist.errors import Words, require
 
 __all__ = ["FoldModels", "Split", "out_of_fold", "seeded", "take_rows"]

@@ -4,10 +4,10 @@ import heapq
 
 import numpy as np
 
-from jointdist._array import to_numpy
-from jointdist.atoms import Atoms, Vector
+from jointdist._array import Index, Vector, to_numpy
+from jointdist.atoms import Atoms
 from jointdist.laws import Support
-from jointdist.ordered import Index, Ordered
+from jointdist.ordered import Ordered
 
 __all__ = ["partition"]
 

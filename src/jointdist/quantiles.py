@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jointdist.atoms import Vector
-from jointdist.ordered import Index, Ordered, groups
+from jointdist._array import Index, Vector
+from jointdist.ordered import Ordered, groups
 
 __all__ = ["quantiles"]
 

@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from jointdist._array import Array, to_numpy
-from jointdist.atoms import Vector, host_features
-from jointdist.basis import Basis
+from jointdist._array import Array, Vector, to_numpy
+from jointdist.basis import Basis, host_features
 from jointdist.coding import Coding
 from jointdist.executor import Executor
 from jointdist.familiar import TRUSTED, within

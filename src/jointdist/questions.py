@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from jointdist.atoms import Vector
+from jointdist._array import Vector
 from jointdist.coding import Coding
 from jointdist.errors import Words, require
 

@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from jointdist.atoms import Vector
+from jointdist._array import Index, Vector
 from jointdist.cells import CellSupport, cells_of
 from jointdist.errors import ToleranceWarning, is_number, require
 from jointdist.law import Conditional
 from jointdist.laws import FewSupport, Laws, Support
 from jointdist.moved import Conditions, Moved
-from jointdist.ordered import Index
 from jointdist.queries import Fixed
 from jointdist.smoothing import CellLaws
 

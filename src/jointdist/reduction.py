@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from jointdist._random import Seed, generator
 from jointdist.executor import Executor, executor_for
 from jointdist.kernels import Kernel
 from jointdist.lowrank import LowRank, choose_pivots, warn_if_short
@@ -17,14 +18,7 @@ from jointdist.moments import Moments, Precision, collect, paired_rows
 from jointdist.pivots import Pivots
 from jointdist.rounds import in_rounds, is_large, on_subsample
 from jointdist.rows import Rows
-from jointdist.search import (
-    Pivoting,
-    Search,
-    Seed,
-    checked_goal,
-    generator,
-    kernel_rounding,
-)
+from jointdist.search import Pivoting, Search, checked_goal, kernel_rounding
 
 __all__ = ["Reduction", "reduce_sample"]
 

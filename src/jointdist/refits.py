@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
 
-from jointdist._array import to_numpy
-from jointdist.atoms import Vector
+from jointdist._array import Vector, to_numpy
 from jointdist.choice import Factoring, families
 from jointdist.errors import Words, require
 from jointdist.executor import Executor, one_blas_thread

@@ -10,8 +10,8 @@ from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from jointdist._array import to_numpy
-from jointdist.atoms import Vector
+from jointdist._array import Vector, to_numpy
+from jointdist._random import Seed, generator
 from jointdist.coding import Coding, learn_coding
 from jointdist.energy import energy_scores
 from jointdist.errors import Words, require
@@ -29,7 +29,6 @@ from jointdist.parameters import NestedParameters
 from jointdist.rows import Rows
 from jointdist.sample import Sample
 from jointdist.scales import Family, family_of
-from jointdist.search import Seed, generator
 from jointdist.selection import require_selection
 from jointdist.spread import Spread, blurred, fit_spread, near_forecasts
 from jointdist.target import y_for_Y

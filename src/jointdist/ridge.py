@@ -17,9 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jointdist._array import Array, like, to_numpy
-from jointdist.atoms import Vector, host_features
-from jointdist.basis import Basis, side_basis
+from jointdist._array import Array, Vector, like, to_numpy
+from jointdist.basis import Basis, host_features, side_basis
 from jointdist.executor import Executor, executor_for
 from jointdist.features import FeatureMap
 from jointdist.kernels import Polynomial
@@ -27,8 +26,10 @@ from jointdist.lowrank import LowRank
 from jointdist.moments import collect
 from jointdist.rows import Rows
 
-__all__ = ["RidgeRegression", "ridge_regression"]
+__all__ = ["RidgeRegression", "ridge_regression", "tried_ridges"]
 
+_LEAST = 1e-7  # ridge over the number of rows, in units of the kernel's mean diagonal
+_MOST, _STEP = 10.0, 10.0**-0.5  # ridge in that unit, and the factor to the next
 _LEVERAGE = 1 - 1e-12  # at most: a lower cap would make interpolation look perfect
 
 
@@ -221,3 +222,16 @@ def ridge_regression(
     products -= np.multiply.outer(to_numpy(basis.rotation.T @ sums.sum_x), mean)
     unit = sums.trace_x / sums.weight
     return RidgeRegression(basis, sums.weight, centre + mean, products, unit)
+
+
+def tried_ridges(fit: RidgeRegression) -> Vector:
+    """Return the ridges that are tried, the largest first: infinity, then half decades.
+
+    Parameters
+    ----------
+    fit : RidgeRegression
+        The regression; rows without noise call for less the more they are.
+    """
+    steps = np.ceil(np.log(_LEAST / (_MOST * fit.weight)) / np.log(_STEP))
+    tried: Vector = np.append(np.inf, fit.unit * _MOST * _STEP ** np.arange(steps + 1))
+    return tried

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from jointdist._array import Array, to_numpy
-from jointdist.atoms import Atoms, Vector
-from jointdist.ordered import Index, groups
+from jointdist._array import Array, Index, Vector, to_numpy
+from jointdist.atoms import Atoms
+from jointdist.ordered import groups
 
 __all__ = [
     "all_weights",

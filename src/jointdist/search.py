@@ -17,14 +17,11 @@ __all__ = [
     "Goal",
     "Pivoting",
     "Search",
-    "Seed",
     "checked_goal",
-    "generator",
     "kernel_rounding",
 ]
 
 Pivoting: TypeAlias = Literal["auto", "rp", "greedy", "random", "column"]
-Seed: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 
 _MOST = 2048  # pivots, when no `max_rank` is given
 
@@ -106,15 +103,3 @@ def checked_goal(
     require(flag, where, "relative", "True or False", relative)
     most = min(int(max_rank or _MOST), rows.n)
     return Goal(float(tol), bool(relative), most, rank_asked=max_rank is not None)
-
-
-def generator(where: str, random_state: Seed) -> np.random.Generator:
-    """Return a random generator made from a seed of any of the usual kinds."""
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31, size=4))
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError):
-        rule = "None, an integer from 0, a Generator or a RandomState"
-        require(ok=False, where=where, name="random_state", rule=rule, value=random_state)
-        raise

@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from jointdist.atoms import Vector
+from jointdist._array import Vector
 from jointdist.criteria import Criterion, risk_of
 from jointdist.errors import is_number, is_whole, require, require_kind
 from jointdist.folds import require_cv

@@ -13,8 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from jointdist._array import Array, array_namespace, like, to_numpy
-from jointdist.atoms import Vector
+from jointdist._array import Array, Vector, array_namespace, like, to_numpy
 from jointdist.basis import Basis, side_basis
 from jointdist.executor import Executor
 from jointdist.features import kernel_diagonal

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from jointdist.atoms import Vector
+from jointdist._array import Vector
 
 __all__ = ["onto_simplex"]
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jointdist.atoms import Vector
+from jointdist._array import Vector
 from jointdist.cells import CellSupport
 from jointdist.density import width_of
 from jointdist.laws import Laws

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jointdist.atoms import Vector
+from jointdist._array import Vector
 from jointdist.coding import Coding
 from jointdist.executor import Executor
 from jointdist.kernels import Kernel

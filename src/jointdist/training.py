@@ -7,8 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from jointdist._array import to_numpy
-from jointdist.atoms import Vector
+from jointdist._array import Vector, to_numpy
 from jointdist.errors import Words, is_whole, require
 from jointdist.folds import Settled, held_out, settled
 from jointdist.outoffold import Split, take_rows

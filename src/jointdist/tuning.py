@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jointdist.atoms import Vector
+from jointdist._array import Vector
 from jointdist.criteria import Trial, risk_of
 from jointdist.errors import Words, require
 from jointdist.executor import Executor

@@ -20,8 +20,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from jointdist._array import Array
-from jointdist.atoms import Atoms, Vector
+from jointdist._array import Array, Vector
+from jointdist.atoms import Atoms
 from jointdist.cells import Cells, CellSupport, cells_of
 from jointdist.energy import Energy
 from jointdist.errors import Words, require

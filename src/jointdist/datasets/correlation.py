@@ -5,8 +5,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from jointdist._random import Seed, generator
 from jointdist.errors import is_number, is_whole, require
-from jointdist.search import Seed, generator
 
 __all__ = ["Matrix", "random_correlation"]
 

@@ -7,13 +7,12 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from jointdist._array import to_numpy
+from jointdist._array import Vector, to_numpy
 from jointdist.coding import Coding, learn_coding
 from jointdist.errors import Words, is_whole, require
 
 __all__ = ["Line", "along", "middle"]
 
-Vector = NDArray[np.float64]
 
 _ROWS = 100_000  # that ranges and medians are taken from, at most
 _POINTS = 2_000  # rows that are shown, at most

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import binom
 
+from jointdist._random import Seed
 from jointdist.drawing import axes, band
 from jointdist.errors import is_whole, require
 from jointdist.law import Conditional
 from jointdist.scores import pit, reliability_curve
-from jointdist.search import Seed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from jointdist._array import Vector
 from jointdist.drawing import axes, band
 from jointdist.errors import require
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ridge_path", "scale_map"]
 
-Vector = NDArray[np.float64]
 
 _FAR = 4.0  # times the median distance from the best, beyond which scores are cut off
 

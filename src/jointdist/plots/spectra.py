@@ -4,9 +4,8 @@ from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from jointdist._array import Array, array_namespace, like, to_numpy
+from jointdist._array import Array, Vector, array_namespace, like, to_numpy
 from jointdist.drawing import axes
 from jointdist.errors import Words, require
 from jointdist.executor import executor_for
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["eigenvalues", "trace_error"]
 
-Vector = NDArray[np.float64]
 
 _STYLES = {"X": ("C0", "-"), "Y": ("C1", "--"), "": ("C0", "-")}
 _SAME = 1e-6  # of the trace, what rounding may change

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jointdist._array import to_numpy
+from jointdist._array import Vector, to_numpy
 from jointdist.coding import learn_coding
 from jointdist.drawing import axes, band
 from jointdist.errors import Words, require
 from jointdist.law import Conditional
-from jointdist.plots._line import Line, Vector, along, middle
+from jointdist.plots._line import Line, along, middle
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from jointdist.programs.objective import Vector
+from jointdist._array import Vector
 
 __all__ = ["Point", "Terms", "coefficients", "minimise_dual", "threshold"]
 

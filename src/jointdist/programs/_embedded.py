@@ -9,7 +9,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from jointdist.programs.objective import Matrix, Objective, Vector
+from jointdist._array import Matrix, Vector
+from jointdist.programs.objective import Objective
 from jointdist.programs.solution import Certificate, Solution, Status
 from jointdist.programs.sweep import Grid
 

@@ -18,11 +18,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from jointdist._array import Matrix, Vector
 from jointdist.errors import Words, require
 from jointdist.programs._embedded import Dual, Problem, finished, infeasible, unbound
 from jointdist.programs._splitting import iterate
 from jointdist.programs.nnls import nearest_in_hull
-from jointdist.programs.objective import Matrix, Vector
 from jointdist.programs.solution import Solution
 from jointdist.programs.sweep import Grid
 

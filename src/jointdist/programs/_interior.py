@@ -8,8 +8,8 @@ row for each coefficient.
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from jointdist._array import Matrix
 from jointdist.programs._squares import Squares
-from jointdist.programs.objective import Matrix
 
 __all__ = ["interior"]
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from jointdist._array import Vector
 from jointdist.programs._dual import Point, Terms, coefficients
-from jointdist.programs.objective import Vector
 from jointdist.programs.solution import Certificate
 
 __all__ = ["ROUNDING", "certificate_of", "normalised"]

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from jointdist._array import Matrix, Vector
 from jointdist.programs.blocks import Blocks
-from jointdist.programs.objective import Matrix, Vector
 
 __all__ = ["Codes", "Likelihood", "Point"]
 

@@ -8,8 +8,8 @@ tails or next to no dependence it takes far too many.
 
 import numpy as np
 
+from jointdist._array import Matrix, Vector
 from jointdist.programs._squares import Squares
-from jointdist.programs.objective import Matrix, Vector
 
 __all__ = ["Projected"]
 

@@ -11,7 +11,8 @@ from typing import Protocol
 
 import numpy as np
 
-from jointdist.programs.objective import Matrix, Objective, Vector
+from jointdist._array import Matrix, Vector
+from jointdist.programs.objective import Objective
 from jointdist.programs.solution import Certificate, Solution, Status
 
 __all__ = [

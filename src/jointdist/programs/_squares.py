@@ -2,7 +2,8 @@ r"""The sum-of-squares program: its linear map, and what is known of its optimum
 
 import numpy as np
 
-from jointdist.programs.objective import Matrix, Objective
+from jointdist._array import Matrix
+from jointdist.programs.objective import Objective
 
 __all__ = ["Products", "Squares"]
 

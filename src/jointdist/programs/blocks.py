@@ -8,8 +8,8 @@ from typing import TypeVar
 
 import numpy as np
 
+from jointdist._array import Matrix
 from jointdist.executor import Executor
-from jointdist.programs.objective import Matrix
 
 __all__ = ["Blocks"]
 

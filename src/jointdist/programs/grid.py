@@ -19,9 +19,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from jointdist._array import Matrix
 from jointdist.errors import Words, is_number, is_whole, require
 from jointdist.executor import one_blas_thread
-from jointdist.programs.objective import Matrix, Objective
+from jointdist.programs.objective import Objective
 from jointdist.programs.solution import Certificate, Solution, Status
 from jointdist.programs.sweep import Grid, Lowest, Pairs
 from jointdist.programs.working import WorkingSet

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from jointdist.programs.objective import Matrix, Vector
+from jointdist._array import Matrix, Vector
 
 __all__ = ["nearest_in_hull", "nonnegative"]
 

@@ -14,14 +14,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from jointdist._array import Matrix, Vector
 from jointdist.programs.solution import Certificate, Solution
 
-__all__ = ["Matrix", "Objective", "Vector", "closed_form"]
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
+__all__ = ["Objective", "closed_form"]
 
 _EPS = float(np.finfo(np.float64).eps)
 

@@ -11,6 +11,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jointdist._array import Matrix, Vector
 from jointdist.errors import Words, is_number, is_whole, require
 from jointdist.executor import one_blas_thread
 from jointdist.programs._checks import require_start
@@ -22,7 +23,7 @@ from jointdist.programs._splitting import (
     lagging,
     moved,
 )
-from jointdist.programs.objective import Matrix, Objective, Vector, closed_form
+from jointdist.programs.objective import Objective, closed_form
 from jointdist.programs.solution import Solution
 
 __all__ = ["pivot_positive"]

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from jointdist._array import Matrix, Vector
 from jointdist.errors import Words, is_number, is_whole, require
 from jointdist.executor import one_blas_thread
 from jointdist.programs._checks import require_start
@@ -29,7 +30,7 @@ from jointdist.programs._interior import interior
 from jointdist.programs._projected import Projected
 from jointdist.programs._splitting import finished, iterate
 from jointdist.programs._squares import Products, Squares
-from jointdist.programs.objective import Matrix, Objective, Vector
+from jointdist.programs.objective import Objective
 from jointdist.programs.solution import Solution
 
 __all__ = ["SumOfSquares", "sum_of_squares"]

@@ -15,6 +15,7 @@ import math
 
 import numpy as np
 
+from jointdist._array import Matrix, Vector
 from jointdist.errors import is_number, is_whole, require
 from jointdist.executor import one_blas_thread
 from jointdist.programs._checks import require_start
@@ -26,7 +27,7 @@ from jointdist.programs._splitting import (
     lagging,
     moved,
 )
-from jointdist.programs.objective import Matrix, Objective, Vector, closed_form
+from jointdist.programs.objective import Objective, closed_form
 from jointdist.programs.solution import Solution
 
 __all__ = ["spectral_ball"]

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from jointdist._array import Matrix, Vector
 from jointdist.executor import Executor
-from jointdist.programs.objective import Matrix, Vector
 from jointdist.rows import as_rows
 
 __all__ = ["Grid", "Lowest", "Pairs"]

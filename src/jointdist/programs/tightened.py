@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from jointdist._array import Matrix, Vector
 from jointdist.errors import Words, is_whole, require
 from jointdist.programs._checks import require_start
 from jointdist.programs._dual import Point, Terms, minimise_dual, threshold
 from jointdist.programs._kkt import ROUNDING, certificate_of, normalised
-from jointdist.programs.objective import Matrix, Objective, Vector, closed_form
+from jointdist.programs.objective import Objective, closed_form
 from jointdist.programs.solution import Solution, Status
 
 __all__ = ["product_bounds", "tightened"]

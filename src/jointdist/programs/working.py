@@ -16,8 +16,9 @@ from functools import cached_property
 
 import numpy as np
 
+from jointdist._array import Matrix, Vector
 from jointdist.programs.nnls import nonnegative
-from jointdist.programs.objective import Matrix, Objective, Vector
+from jointdist.programs.objective import Objective
 from jointdist.programs.sweep import Grid, Pairs
 
 __all__ = ["WorkingSet"]

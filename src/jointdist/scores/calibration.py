@@ -5,11 +5,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jointdist.atoms import Vector
+from jointdist._array import Vector
+from jointdist._random import Seed, generator
 from jointdist.law import Conditional
 from jointdist.rows import as_weights
 from jointdist.scores.outcomes import column_of, or_nan, require_column
-from jointdist.search import Seed, generator
 
 __all__ = ["Reliability", "coverage", "pit", "reliability_curve", "width"]
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jointdist._array import to_numpy
-from jointdist.atoms import Atoms, Vector
+from jointdist._array import Vector, to_numpy
+from jointdist.atoms import Atoms
 from jointdist.energy import energy_scores
 from jointdist.errors import Words, is_number, require
 from jointdist.law import Conditional

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jointdist._array import Array
-from jointdist.atoms import Atoms, Vector
+from jointdist._array import Array, Vector
+from jointdist.atoms import Atoms
 from jointdist.law import Conditional
 from jointdist.scan import slices
 from jointdist.scores.outcomes import laws_of, or_nan
