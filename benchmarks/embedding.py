@@ -15,11 +15,11 @@ from measure import console, heading, seconds, table
 from programs import at, sample
 from scipy import sparse
 
-from jointdist.basis import double_orthogonal
 from jointdist.errors import ToleranceWarning
 from jointdist.kernels import Gaussian, Polynomial
+from jointdist.lowrank.basis import double_orthogonal
+from jointdist.lowrank.reduction import reduce_sample
 from jointdist.programs import Objective, closed_form, embedding
-from jointdist.reduction import reduce_sample
 
 SEED = 0
 SMALL = 2500  # coefficients that Clarabel is given

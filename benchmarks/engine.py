@@ -14,7 +14,7 @@ from measure import console, gemm_rate, heading, peak_memory, seconds, table
 
 from jointdist import pivoted_cholesky
 from jointdist.kernels import Delta, Gaussian
-from jointdist.reduction import reduce_sample
+from jointdist.lowrank.reduction import reduce_sample
 
 SCALE, TOL, SEED = 1.5, 1e-3, 0
 KERNEL = Gaussian(SCALE)

@@ -12,11 +12,11 @@ import numpy as np
 from measure import console, heading, seconds, table
 from scipy.linalg import expm
 
-from jointdist.basis import double_orthogonal
 from jointdist.kernels import Gaussian
+from jointdist.lowrank.basis import double_orthogonal
+from jointdist.lowrank.reduction import reduce_sample
 from jointdist.programs import Objective, grid_positive
-from jointdist.programs.sweep import Grid
-from jointdist.reduction import reduce_sample
+from jointdist.programs.grid_sweep import Grid
 
 SCALE, SEED = 2.0, 0
 HEADS = ("n", "basis", "λ", "m", "time", "× sweep", "sweeps", "gap", "active")

@@ -11,9 +11,9 @@ import numpy as np
 from measure import console, heading, peak_memory, seconds, table
 
 from jointdist import JointDistribution
+from jointdist.data.table import as_rows
 from jointdist.kernels import Gaussian
-from jointdist.reduction import reduce_sample
-from jointdist.rows import as_rows
+from jointdist.lowrank.reduction import reduce_sample
 
 SEED = 0
 KERNELS = (Gaussian(1.5), Gaussian(0.5))

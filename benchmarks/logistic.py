@@ -17,10 +17,10 @@ from measure import console, heading, table
 from sklearn.linear_model import LogisticRegression
 
 import jointdist as jd
-from jointdist.basis import orthogonal
 from jointdist.errors import ToleranceWarning
 from jointdist.kernels import Gaussian
-from jointdist.programs.blocks import Blocks
+from jointdist.lowrank.basis import orthogonal
+from jointdist.programs.feature_blocks import Blocks
 from jointdist.programs.logistic import logistic
 
 SEED = 0

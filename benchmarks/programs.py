@@ -14,9 +14,10 @@ import numpy as np
 from measure import console, heading, seconds, table
 from scipy import sparse
 
-from jointdist.basis import double_orthogonal
 from jointdist.errors import ToleranceWarning
 from jointdist.kernels import Gaussian
+from jointdist.lowrank.basis import double_orthogonal
+from jointdist.lowrank.reduction import reduce_sample
 from jointdist.programs import (
     Objective,
     pivot_positive,
@@ -24,7 +25,6 @@ from jointdist.programs import (
     spectral_ball,
     tightened,
 )
-from jointdist.reduction import reduce_sample
 
 SEED = 0
 

@@ -24,13 +24,13 @@ import numpy as np
 from measure import console, gemm_rate, heading, seconds, table
 
 from jointdist import JointDistribution, Selection, pivoted_cholesky, scores
-from jointdist.criteria import Trial
+from jointdist.data.executor import Executor
+from jointdist.data.sample import Sample
+from jointdist.data.table import Rows
 from jointdist.errors import ToleranceWarning
-from jointdist.executor import Executor
 from jointdist.kernels import Gaussian
-from jointdist.rows import Rows
-from jointdist.sample import Sample
-from jointdist.sides import Side
+from jointdist.selection.fold_moments import Side
+from jointdist.selection.risk import Trial
 
 SHARED = Path(os.environ.get("JOINTDIST_SHARED") or Path(__file__).parents[2] / "shared")
 UCI = SHARED / "data" / "uci"

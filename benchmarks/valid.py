@@ -9,9 +9,9 @@ import numpy as np
 from measure import seconds
 
 from jointdist import Conditional, DistributionRegressor, JointDistribution
-from jointdist.executor import Executor
+from jointdist.data.executor import Executor
 from jointdist.kernels import Gaussian
-from jointdist.projection import Exponential, isotonic
+from jointdist.programs.tilting import Exponential, isotonic
 
 SEED = 0
 LAWS, CELLS, FEATURES = 20_000, 512, 15

@@ -28,13 +28,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import jointdist as jd
-from jointdist.classifier import JointClassifier
-from jointdist.coding import Coded, Coding, learn_coding
+from jointdist.data.encoding import Coded, Coding, learn_coding
+from jointdist.data.folds import held_out
+from jointdist.data.table import as_rows
 from jointdist.errors import SignedLawWarning, ToleranceWarning
-from jointdist.folds import held_out
 from jointdist.kernels import Gaussian, Polynomial
-from jointdist.rows import as_rows
-from jointdist.simplex import onto_simplex
+from jointdist.models.classifier import JointClassifier
+from jointdist.programs.simplex import onto_simplex
 
 POSITIVITY = ("none", "tightened", "pointwise", "rotated", "pivot", "grid")
 

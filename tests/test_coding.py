@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from jointdist import JointDistribution
-from jointdist.coding import Coding, learn_coding
+from jointdist.data.encoding import Coding, learn_coding
 
 WORDS = ["pear", "fig", "apple", "fig", "pear"]
 NUMBERS = [0.5, -1.0, 2.0, 3.0, 1e9]

@@ -10,12 +10,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import jointdist as jd
 from jointdist import scores
-from jointdist.conformal import ConformalCalibration
+from jointdist.distributions.conditional import Conditional
+from jointdist.distributions.location_scale import Moved
 from jointdist.errors import ToleranceWarning
 from jointdist.kernels import Gaussian
-from jointdist.law import Conditional
-from jointdist.moved import Moved
-from jointdist.recalibration import Recalibrated, Recalibration, valid
+from jointdist.models.conformal import ConformalCalibration
+from jointdist.projection.recalibration import Recalibrated, Recalibration, valid
 
 SIDES = Gaussian(1.0), Gaussian(1.0)
 FAILS = {

@@ -13,11 +13,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog
 from strategies import seeds
 
-from jointdist.basis import double_orthogonal
 from jointdist.kernels import Delta, Gaussian, Laplace, Matern, Polynomial
-from jointdist.programs import Objective, Status, _embedded_rows, closed_form, embedding
+from jointdist.lowrank.basis import double_orthogonal
+from jointdist.lowrank.reduction import reduce_sample
+from jointdist.programs import Objective, Status, closed_form, embedding
+from jointdist.programs import _embedding_rows as _embedded_rows
 from jointdist.programs.nnls import nearest_in_hull
-from jointdist.reduction import reduce_sample
 
 SCOPES = ("none", "average", "sample")
 BOTH = list(product(SCOPES, SCOPES))

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from jointdist.executor import Executor, executor_for
-from jointdist.rows import as_rows
+from jointdist.data.executor import Executor, executor_for
+from jointdist.data.table import as_rows
 
 
 def table(n, d=2):

@@ -13,12 +13,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from strategies import seeds
 from threadpoolctl import threadpool_limits
 
-from jointdist.basis import double_orthogonal
 from jointdist.kernels import Gaussian
+from jointdist.lowrank.basis import double_orthogonal
+from jointdist.lowrank.reduction import reduce_sample
 from jointdist.programs import Objective, Solution, Status, closed_form, grid, grid_positive
+from jointdist.programs.grid_sweep import Grid
 from jointdist.programs.nnls import block_pivoting, lawson_hanson, nonnegative
-from jointdist.programs.sweep import Grid
-from jointdist.reduction import reduce_sample
 
 KINDS = ["normal", "positive", "repeated", "scaled", "vanishing"]
 
@@ -229,7 +229,7 @@ def test_the_grid_is_never_in_memory():
 
 @pytest.mark.parametrize("exact", [True, False])
 def test_a_sweep_finds_the_lowest_of_each_row(exact, monkeypatch, rng):
-    monkeypatch.setattr("jointdist.programs.sweep._TILE", 7)
+    monkeypatch.setattr("jointdist.programs.grid_sweep._TILE", 7)
     F_y, F_x, H = rng.normal(size=(600, 3)), rng.normal(size=(50, 4)), np.ones((3, 4)) / 3
     seen = Grid(F_y, F_x).lowest(H, exact=exact)
     h = F_y @ H @ F_x.T

@@ -18,8 +18,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import jointdist as jd
+from jointdist.data.executor import Executor
 from jointdist.errors import ToleranceWarning
-from jointdist.executor import Executor
 from jointdist.kernels import Gaussian, Polynomial
 
 FEW_RIDGES = jd.Selection("log_score", cv=2, regularizations=[0.1, 0.01])

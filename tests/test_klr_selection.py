@@ -10,11 +10,11 @@ from sklearn.datasets import load_iris, make_moons
 from sklearn.metrics import log_loss
 
 import jointdist as jd
-from jointdist import refits
-from jointdist.folds import held_out
+from jointdist.data.folds import held_out
+from jointdist.data.sample import Sample
+from jointdist.data.table import Rows
 from jointdist.kernels import Delta, Gaussian
-from jointdist.rows import Rows
-from jointdist.sample import Sample
+from jointdist.selection import logistic_search as refits
 
 COMMON = jd.Selection("log_score", scales="common")
 FEW_RIDGES = jd.Selection("log_score", regularizations=[3.0, 0.3, 0.03])

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from jointdist.coding import Coding
-from jointdist.executor import Executor
-from jointdist.kriging import kriging
-from jointdist.rows import Rows
-from jointdist.scales import Family
+from jointdist.data.encoding import Coding
+from jointdist.data.executor import Executor
+from jointdist.data.table import Rows
+from jointdist.kernels.median_heuristic import Family
+from jointdist.regression.kriging import kriging
 
 FAMILY = Family(Coding((None, None)), (1.0, 2.0), nu=1.5)
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.class_weight import compute_sample_weight
 
-from jointdist.labels import class_weights, learn_labels
+from jointdist.data.labels import class_weights, learn_labels
 
 WORDS = ["pear", "fig", "pear", "apple"]
 NUMBERS = [3, -1, 3, 2]

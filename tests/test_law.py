@@ -12,13 +12,17 @@ import pytest
 from law_oracle import Explicit, dense_ratio, smooth_density
 from numpy.testing import assert_allclose, assert_array_equal
 
-from jointdist import Conditional, JointDistribution, density, energy, queries, scan
-from jointdist.energy import energy_scores
+from jointdist import Conditional, JointDistribution
+from jointdist.data.executor import Executor
+from jointdist.distributions import conditions as queries
+from jointdist.distributions import energy
+from jointdist.distributions import kde as density
+from jointdist.distributions import weights as scan
+from jointdist.distributions.conditions import Fixed
+from jointdist.distributions.energy import energy_scores
+from jointdist.distributions.signed import Laws
 from jointdist.errors import SignedLawWarning
-from jointdist.executor import Executor
 from jointdist.kernels import Delta, Gaussian, Matern
-from jointdist.laws import Laws
-from jointdist.queries import Fixed
 
 mpl.use("Agg")
 

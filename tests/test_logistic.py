@@ -10,9 +10,9 @@ from scipy.special import logsumexp, softmax
 from sklearn.linear_model import LogisticRegression
 from strategies import seeds
 
-from jointdist.executor import Executor
+from jointdist.data.executor import Executor
 from jointdist.programs import Status, _likelihood
-from jointdist.programs.blocks import Blocks
+from jointdist.programs.feature_blocks import Blocks
 from jointdist.programs.logistic import logistic
 
 

@@ -5,10 +5,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import jointdist as jd
-from jointdist.fitting import objective
 from jointdist.kernels import Gaussian, Matern
-from jointdist.loo import loo_ridges
-from jointdist.loo import regression as of_functions
+from jointdist.models.coefficients import objective
+from jointdist.models.loo import loo_ridges
+from jointdist.models.loo import regression as of_functions
 from jointdist.programs import (
     Objective,
     closed_form,

@@ -20,9 +20,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import jointdist as jd
+from jointdist.data.executor import Executor
 from jointdist.datasets import load_flights
 from jointdist.errors import ToleranceWarning
-from jointdist.executor import Executor
 from jointdist.kernels import Delta, Gaussian, Matern
 from jointdist.programs import Status
 
@@ -218,7 +218,7 @@ def test_positivity_on_a_block_is_stated(bivariate):
 
 
 def test_a_program_that_falls_short_says_so(bivariate, monkeypatch):
-    from jointdist import fitting  # noqa: PLC0415
+    from jointdist.models import coefficients as fitting  # noqa: PLC0415
 
     solver = fitting.spectral_ball
     monkeypatch.setattr(

@@ -6,8 +6,9 @@ from law_oracle import Explicit
 from numpy.testing import assert_allclose, assert_array_equal
 from test_law import sides
 
-from jointdist import Conditional, JointDistribution, moved, scores
-from jointdist.moved import Moved
+from jointdist import Conditional, JointDistribution, scores
+from jointdist.distributions import location_scale as moved
+from jointdist.distributions.location_scale import Moved
 
 LEVELS = [0.05, 0.4, 0.9]
 CLOSE = {"rtol": 1e-9, "atol": 1e-9}

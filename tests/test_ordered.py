@@ -8,20 +8,20 @@ from law_oracle import Explicit
 from numpy.testing import assert_allclose, assert_array_equal
 from strategies import seeds
 
-from jointdist import ordered as ordered_module
-from jointdist import quantiles as quantiles_module
-from jointdist.atoms import Atoms
-from jointdist.basis import Basis
-from jointdist.coding import Coding
-from jointdist.energy import energy_scores
-from jointdist.executor import Executor
-from jointdist.features import FeatureMap
+from jointdist.data.encoding import Coding
+from jointdist.data.executor import Executor
+from jointdist.data.table import as_rows
+from jointdist.distributions import quantiles as quantiles_module
+from jointdist.distributions import sorted_support as ordered_module
+from jointdist.distributions.conditions import Fixed
+from jointdist.distributions.energy import energy_scores
+from jointdist.distributions.quantiles import quantiles
+from jointdist.distributions.signed import Laws, Support
+from jointdist.distributions.sorted_support import order_by
+from jointdist.distributions.support_points import Atoms
 from jointdist.kernels import Gaussian
-from jointdist.laws import Laws, Support
-from jointdist.ordered import order_by
-from jointdist.quantiles import quantiles
-from jointdist.queries import Fixed
-from jointdist.rows import as_rows
+from jointdist.lowrank.basis import Basis
+from jointdist.lowrank.features import FeatureMap
 
 
 def atoms_of(values, weights=None, executor=None, rank=3, scale=1.0):

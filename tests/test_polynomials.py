@@ -18,11 +18,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import jointdist as jd
+from jointdist.data.executor import Executor
+from jointdist.data.table import as_rows
 from jointdist.errors import ToleranceWarning
-from jointdist.executor import Executor
-from jointdist.polynomials import orthonormal_polynomials, structure
+from jointdist.lowrank.polynomials import orthonormal_polynomials, structure
 from jointdist.programs import Status
-from jointdist.rows import as_rows
 
 JPDL = jd.PolynomialJointDistribution
 JPDL4 = partial(JPDL, 4)

@@ -9,8 +9,8 @@ from scipy.optimize import minimize
 from scipy.special import softmax
 from sklearn.isotonic import IsotonicRegression
 
-from jointdist import projection
-from jointdist.projection import Exponential, isotonic
+from jointdist.programs import tilting as projection
+from jointdist.programs.tilting import Exponential, isotonic
 
 
 def family(K=60, m=5, ridge=1e-2, seed=0):

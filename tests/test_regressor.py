@@ -18,12 +18,17 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import jointdist as jd
 from jointdist import scores
-from jointdist.coding import Coding
+from jointdist.data.encoding import Coding
+from jointdist.data.table import Rows
 from jointdist.kernels import Gaussian, Matern
-from jointdist.location import averaged, choose_kernels, fit_kernel, kernel_regression
-from jointdist.rows import Rows
-from jointdist.scales import family_of
-from jointdist.spread import Spread, blurred
+from jointdist.kernels.median_heuristic import family_of
+from jointdist.regression.kernel_ridge import (
+    averaged,
+    choose_kernels,
+    fit_kernel,
+    kernel_regression,
+)
+from jointdist.regression.scale import Spread, blurred
 
 DR = jd.DistributionRegressor
 LAW = jd.JointDistribution(Gaussian(1.0), Gaussian(1.0), regularization=1e-3)

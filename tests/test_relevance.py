@@ -9,7 +9,7 @@ from scipy.optimize import check_grad
 from scipy.stats import multivariate_normal
 
 from jointdist.kernels import Delta, Gaussian, Matern
-from jointdist.relevance import evidence, most_likely, relevant_scales
+from jointdist.kernels.ard import evidence, most_likely, relevant_scales
 
 SMOOTHNESS = pytest.mark.parametrize("nu", [0.5, 1.5, math.inf])
 

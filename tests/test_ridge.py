@@ -5,9 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from jointdist import pivoted_cholesky
-from jointdist.executor import Executor
+from jointdist.data.executor import Executor
 from jointdist.kernels import Gaussian, Matern
-from jointdist.ridge import ridge_regression
+from jointdist.lowrank.ridge import ridge_regression
 
 N, RIDGES = 40, np.array([1e-6, 1e-3, 1e-1, 10.0])
 

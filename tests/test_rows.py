@@ -11,9 +11,9 @@ import scipy.sparse
 from numpy.testing import assert_array_equal
 
 from jointdist import pivoted_cholesky
-from jointdist.executor import Executor
+from jointdist.data.executor import Executor
+from jointdist.data.table import Rows, as_rows, as_weights
 from jointdist.kernels import Gaussian
-from jointdist.rows import Rows, as_rows, as_weights
 
 NUMBERS = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.5]])
 

@@ -9,11 +9,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from strategies import seeds
 
 from jointdist import JointDistribution
-from jointdist.executor import Executor
+from jointdist.data.executor import Executor
+from jointdist.data.sample import Sample
+from jointdist.data.table import as_rows
 from jointdist.kernels import Gaussian
-from jointdist.moments import moments
-from jointdist.rows import as_rows
-from jointdist.sample import Sample
+from jointdist.lowrank.moments import moments
 
 FIELDS = ("gram", "powers_y", "trace_x", "trace_y")
 

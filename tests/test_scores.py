@@ -27,11 +27,11 @@ from jointdist import (
     PolynomialJointDistribution,
     scores,
 )
+from jointdist.data.executor import Executor
+from jointdist.distributions.conditions import Fixed
+from jointdist.distributions.signed import Laws
 from jointdist.errors import SignedLawWarning
-from jointdist.executor import Executor
 from jointdist.kernels import Delta, Gaussian
-from jointdist.laws import Laws
-from jointdist.queries import Fixed
 
 N, Q = 400, 17
 CLOSE = {"rtol": 1e-10, "atol": 1e-10}

@@ -13,19 +13,19 @@ from sklearn.base import clone
 
 import jointdist as jd
 from jointdist import scores
-from jointdist.choice import Factoring, KernelContest
-from jointdist.criteria import Outcomes, Trial, ratio_risk
-from jointdist.executor import Executor
-from jointdist.folds import held_out, settled
+from jointdist._progress import progress
+from jointdist.data.executor import Executor
+from jointdist.data.folds import held_out, settled
+from jointdist.data.sample import Sample
+from jointdist.data.table import as_rows
 from jointdist.kernels import Delta, Gaussian, Polynomial
-from jointdist.moments import moments
-from jointdist.progress import progress
-from jointdist.reduction import Reduction
-from jointdist.relevance import evidence, relevant_scales
-from jointdist.rows import as_rows
-from jointdist.sample import Sample
-from jointdist.scales import Family
-from jointdist.tuning import Climb, Contest
+from jointdist.kernels.ard import evidence, relevant_scales
+from jointdist.kernels.median_heuristic import Family
+from jointdist.lowrank.moments import moments
+from jointdist.lowrank.reduction import Reduction
+from jointdist.selection.kernel_search import Factoring, KernelContest
+from jointdist.selection.risk import Outcomes, Trial, ratio_risk
+from jointdist.selection.search import Climb, Contest
 
 JD, CME, JPDL = (
     jd.JointDistribution,

@@ -16,16 +16,16 @@ from oracles import algorithm_1
 from strategies import points, seeds
 
 import jointdist as jd
-from jointdist import fitting
-from jointdist.basis import double_orthogonal
+from jointdist.data.executor import Executor
+from jointdist.data.sample import Sample
+from jointdist.data.table import as_rows
 from jointdist.errors import ToleranceWarning
-from jointdist.executor import Executor
 from jointdist.kernels import Delta, Gaussian, Laplace, Matern
-from jointdist.lowrank import pivoted_cholesky
+from jointdist.lowrank.basis import double_orthogonal
+from jointdist.lowrank.cholesky import pivoted_cholesky
+from jointdist.lowrank.reduction import reduce_sample
+from jointdist.models import coefficients as fitting
 from jointdist.programs import closed_form, grid_positive
-from jointdist.reduction import reduce_sample
-from jointdist.rows import as_rows
-from jointdist.sample import Sample
 
 MARGINALS = ["free", "total", "exact"]
 KERNELS = {

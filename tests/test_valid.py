@@ -17,11 +17,11 @@ from jointdist import (
     JointDistribution,
     PolynomialJointDistribution,
     scores,
-    valid,
 )
+from jointdist.data.executor import Executor
 from jointdist.datasets import NormalPair
-from jointdist.executor import Executor
 from jointdist.kernels import Gaussian, Polynomial
+from jointdist.projection import projector as valid
 
 KINDS = ["scalar", "rounded", "inflated", "binary", "vector", "counts", "words", "mixed"]
 LEVELS = [0.03, 0.25, 0.5, 0.8, 0.99]

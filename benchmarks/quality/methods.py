@@ -10,7 +10,7 @@ import jointdist
 from benchmarks.peers.data import Task
 from benchmarks.peers.methods import Method
 from benchmarks.quality.laws import Law, Learned, Normal, Weighted
-from jointdist.conformal import ConformalCalibration
+from jointdist.models.conformal import ConformalCalibration
 
 __all__ = ["CALIBRATED", "METHODS", "OURS", "PEERS"]
 

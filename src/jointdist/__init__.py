@@ -3,19 +3,19 @@
 from typing import TYPE_CHECKING, Any
 
 from jointdist import datasets, kernels
-from jointdist.lowrank import LowRank, pivoted_cholesky
+from jointdist.lowrank.cholesky import LowRank, pivoted_cholesky
 
 if TYPE_CHECKING:
     from jointdist import plots, scores
-    from jointdist.classifier import JointClassifier
-    from jointdist.cme import ConditionalMeanEmbedding
-    from jointdist.conformal import ConformalCalibration
-    from jointdist.jpdl import PolynomialJointDistribution
-    from jointdist.klr import KernelLogisticRegression
-    from jointdist.law import Conditional
-    from jointdist.model import JointDistribution
-    from jointdist.regressor import DistributionRegressor
-    from jointdist.selection import Selection
+    from jointdist.distributions.conditional import Conditional
+    from jointdist.models.classifier import JointClassifier
+    from jointdist.models.cme import ConditionalMeanEmbedding
+    from jointdist.models.conformal import ConformalCalibration
+    from jointdist.models.jdl import JointDistribution
+    from jointdist.models.jpdl import PolynomialJointDistribution
+    from jointdist.models.klr import KernelLogisticRegression
+    from jointdist.models.regressor import DistributionRegressor
+    from jointdist.selection.config import Selection
 
 __all__ = [
     "Conditional",
@@ -38,15 +38,15 @@ __all__ = [
 __version__ = "0.1.0"
 
 _LATER = {  # imported when asked for
-    "Conditional": "law",
-    "ConditionalMeanEmbedding": "cme",
-    "ConformalCalibration": "conformal",
-    "DistributionRegressor": "regressor",
-    "JointClassifier": "classifier",
-    "JointDistribution": "model",
-    "KernelLogisticRegression": "klr",
-    "PolynomialJointDistribution": "jpdl",
-    "Selection": "selection",
+    "Conditional": "distributions.conditional",
+    "ConditionalMeanEmbedding": "models.cme",
+    "ConformalCalibration": "models.conformal",
+    "DistributionRegressor": "models.regressor",
+    "JointClassifier": "models.classifier",
+    "JointDistribution": "models.jdl",
+    "KernelLogisticRegression": "models.klr",
+    "PolynomialJointDistribution": "models.jpdl",
+    "Selection": "selection.config",
     "plots": "",
     "scores": "",
 }

@@ -34,7 +34,7 @@ def load_flights() -> Table:
     >>> flights.matrix("dep_delay", "carrier").shape
     (10000, 2)
     """
-    source = files("jointdist") / "data" / "flights.csv.gz"
+    source = files("jointdist") / "datasets" / "flights.csv.gz"
     with source.open("rb") as raw, gzip.open(raw, "rt", encoding="utf-8") as text:
         names, *rows = csv.reader(text)
     return Table(

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from jointdist._array import to_numpy
 from jointdist._random import Seed, generator
+from jointdist.data.table import as_rows
 from jointdist.datasets.correlation import Matrix, random_correlation
 from jointdist.errors import Words, is_whole, require, require_kind
-from jointdist.rows import as_rows
 
 __all__ = ["Averaged", "NormalPair", "RunningAverages"]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jointdist._array import Vector, to_numpy
-from jointdist.coding import Coding, learn_coding
+from jointdist.data.encoding import Coding, learn_coding
 from jointdist.errors import Words, is_whole, require
 
 __all__ = ["Line", "along", "middle"]

@@ -7,9 +7,9 @@ from numpy.typing import ArrayLike
 from scipy.stats import binom
 
 from jointdist._random import Seed
-from jointdist.drawing import axes, band
+from jointdist.distributions.conditional import Conditional
+from jointdist.distributions.drawing import axes, band
 from jointdist.errors import is_whole, require
-from jointdist.law import Conditional
 from jointdist.scores import pit, reliability_curve
 
 if TYPE_CHECKING:

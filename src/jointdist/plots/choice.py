@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from jointdist._array import Vector
-from jointdist.drawing import axes, band
+from jointdist.distributions.drawing import axes, band
 from jointdist.errors import require
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jointdist._array import Array, Vector, array_namespace, like, to_numpy
-from jointdist.drawing import axes
+from jointdist.data.executor import executor_for
+from jointdist.data.table import as_weights
+from jointdist.distributions.drawing import axes
 from jointdist.errors import Words, require
-from jointdist.executor import executor_for
-from jointdist.lowrank import LowRank
-from jointdist.rows import as_weights
+from jointdist.lowrank.cholesky import LowRank
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jointdist._array import Vector, to_numpy
-from jointdist.coding import learn_coding
-from jointdist.drawing import axes, band
+from jointdist.data.encoding import learn_coding
+from jointdist.distributions.conditional import Conditional
+from jointdist.distributions.drawing import axes, band
 from jointdist.errors import Words, require
-from jointdist.law import Conditional
 from jointdist.plots._line import Line, along, middle
 
 if TYPE_CHECKING:

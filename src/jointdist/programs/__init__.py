@@ -5,8 +5,8 @@ logistic regression. None knows of kernels or data. Costs are per step, with :ma
 m_X` coefficients.
 """
 
-from jointdist.programs.blocks import Blocks
 from jointdist.programs.embedding import embedding
+from jointdist.programs.feature_blocks import Blocks
 from jointdist.programs.grid import grid_positive
 from jointdist.programs.logistic import LogisticSolution, logistic
 from jointdist.programs.objective import Objective, closed_form

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from jointdist._array import Matrix, Vector
-from jointdist.programs.blocks import Blocks
+from jointdist.programs.feature_blocks import Blocks
 
 __all__ = ["Codes", "Likelihood", "Point"]
 

@@ -19,15 +19,22 @@ from typing import get_args
 import numpy as np
 
 from jointdist._array import Matrix, Vector
+from jointdist.data.executor import one_blas_thread
+from jointdist.data.table import as_rows
 from jointdist.errors import Words, is_number, is_whole, require
-from jointdist.executor import one_blas_thread
 from jointdist.programs._checks import require_start
-from jointdist.programs._embedded import Dual, Problem, Scope, finished, infeasible, unbound
-from jointdist.programs._embedded_rows import on_sample
+from jointdist.programs._embedding_dual import (
+    Dual,
+    Problem,
+    Scope,
+    finished,
+    infeasible,
+    unbound,
+)
+from jointdist.programs._embedding_rows import on_sample
 from jointdist.programs.nnls import nearest_in_hull, nonnegative
 from jointdist.programs.objective import Objective
 from jointdist.programs.solution import Solution
-from jointdist.rows import as_rows
 
 __all__ = ["Scope", "embedding"]
 

@@ -20,13 +20,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from jointdist._array import Matrix
+from jointdist.data.executor import one_blas_thread
+from jointdist.data.table import as_rows
 from jointdist.errors import Words, is_number, is_whole, require
-from jointdist.executor import one_blas_thread
+from jointdist.programs.grid_sweep import Grid, Lowest, Pairs
 from jointdist.programs.objective import Objective
 from jointdist.programs.solution import Certificate, Solution, Status
-from jointdist.programs.sweep import Grid, Lowest, Pairs
-from jointdist.programs.working import WorkingSet
-from jointdist.rows import as_rows
+from jointdist.programs.working_set import WorkingSet
 
 __all__ = ["grid_positive"]
 

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from jointdist._array import Matrix, Vector
+from jointdist.data.executor import one_blas_thread
 from jointdist.errors import Words, is_number, is_whole, require
-from jointdist.executor import one_blas_thread
 from jointdist.programs._likelihood import Codes, Likelihood, Point
-from jointdist.programs.blocks import Blocks
+from jointdist.programs.feature_blocks import Blocks
 from jointdist.programs.solution import Certificate, Solution, Status
 
 __all__ = ["LogisticSolution", "logistic"]

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jointdist._array import Matrix, Vector
+from jointdist.data.executor import one_blas_thread
 from jointdist.errors import Words, is_number, is_whole, require
-from jointdist.executor import one_blas_thread
 from jointdist.programs._checks import require_start
 from jointdist.programs._splitting import (
     Proximal,

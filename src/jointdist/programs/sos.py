@@ -23,13 +23,13 @@ from typing import Any
 import numpy as np
 
 from jointdist._array import Matrix, Vector
+from jointdist.data.executor import one_blas_thread
 from jointdist.errors import Words, is_number, is_whole, require
-from jointdist.executor import one_blas_thread
 from jointdist.programs._checks import require_start
-from jointdist.programs._interior import interior
-from jointdist.programs._projected import Projected
+from jointdist.programs._sos_interior import interior
+from jointdist.programs._sos_map import Products, Squares
+from jointdist.programs._sos_splitting import Projected
 from jointdist.programs._splitting import finished, iterate
-from jointdist.programs._squares import Products, Squares
 from jointdist.programs.objective import Objective
 from jointdist.programs.solution import Solution
 

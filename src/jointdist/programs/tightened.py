@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from jointdist._array import Matrix, Vector
 from jointdist.errors import Words, is_whole, require
 from jointdist.programs._checks import require_start
-from jointdist.programs._dual import Point, Terms, minimise_dual, threshold
-from jointdist.programs._kkt import ROUNDING, certificate_of, normalised
+from jointdist.programs._tightened_dual import Point, Terms, minimise_dual, threshold
+from jointdist.programs._tightened_kkt import ROUNDING, certificate_of, normalised
 from jointdist.programs.objective import Objective, closed_form
 from jointdist.programs.solution import Solution, Status
 

@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 
 from jointdist._array import Vector
 from jointdist._random import Seed, generator
-from jointdist.law import Conditional
-from jointdist.rows import as_weights
+from jointdist.data.table import as_weights
+from jointdist.distributions.conditional import Conditional
 from jointdist.scores.outcomes import column_of, or_nan, require_column
 
 __all__ = ["Reliability", "coverage", "pit", "reliability_curve", "width"]

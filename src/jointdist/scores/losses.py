@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jointdist._array import Vector, to_numpy
-from jointdist.atoms import Atoms
-from jointdist.energy import energy_scores
+from jointdist.data.table import as_rows
+from jointdist.distributions.conditional import Conditional
+from jointdist.distributions.energy import energy_scores
+from jointdist.distributions.signed import Laws
+from jointdist.distributions.support_points import Atoms
 from jointdist.errors import Words, is_number, require
-from jointdist.law import Conditional
-from jointdist.laws import Laws
-from jointdist.rows import as_rows
 from jointdist.scores.outcomes import column_of, laws_of, outcomes_of
 
 __all__ = [

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jointdist._array import Vector, to_numpy
+from jointdist.data.table import Rows
+from jointdist.distributions.arguments import numbers_of
+from jointdist.distributions.conditional import Conditional
+from jointdist.distributions.signed import Laws
 from jointdist.errors import Words, require
-from jointdist.law import Conditional
-from jointdist.laws import Laws
-from jointdist.questions import numbers_of
-from jointdist.rows import Rows
 
 __all__ = ["Outcomes", "column_of", "laws_of", "or_nan", "outcomes_of", "require_column"]
 

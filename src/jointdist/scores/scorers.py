@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from jointdist.data.table import as_weights
+from jointdist.distributions.conditional import Conditional
 from jointdist.errors import Words, require
-from jointdist.law import Conditional
-from jointdist.rows import as_weights
 from jointdist.scores.losses import crps, energy_score, interval_score, log_score
 from jointdist.scores.outcomes import outcomes_of
 

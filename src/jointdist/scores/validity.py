@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jointdist._array import Array, Vector
-from jointdist.atoms import Atoms
-from jointdist.law import Conditional
-from jointdist.scan import slices
+from jointdist.distributions.conditional import Conditional
+from jointdist.distributions.support_points import Atoms
+from jointdist.distributions.weights import slices
 from jointdist.scores.outcomes import laws_of, or_nan
 
 __all__ = [

@@ -1,0 +1,1 @@
+"""Tables in, row blocks out: reading, encoding, splitting and working through rows."""

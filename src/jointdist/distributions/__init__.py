@@ -1,0 +1,1 @@
+"""Weights on support points, and every question that can be asked of them."""

@@ -1,0 +1,1 @@
+"""n rows become m × m matrices: pivoted Cholesky factors, moments and bases."""

@@ -1,0 +1,275 @@
+r"""Features whose inner product is the low-rank kernel (paper, section 4.1).
+
+With landmarks :math:`P` and the triangular core :math:`C`, :math:`C C^\top = k(P, P)`,
+the features of a point solve :math:`C \phi(z) = k(P, z)`. On the training rows they
+are the rows of the factor :math:`L = K B`, Eq. `Bprop1`.
+"""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg.lapack import dtrtri
+
+from jointdist._array import Array, array_namespace, device, like, to_numpy
+from jointdist.data.executor import one_blas_thread
+from jointdist.kernels import Kernel
+
+__all__ = [
+    "FeatureMap",
+    "Features",
+    "Triangular",
+    "fingerprint",
+    "kernel_diagonal",
+    "kernel_matrix",
+]
+
+_WIDTH = 64  # of a diagonal block in the forward substitution
+
+
+class Features(Protocol):
+    r"""What the engine needs of features: :math:`\phi(z) = C^{-1} \tau(z)`.
+
+    The columns :math:`\tau` are values of the kernel at landmarks, or monomials.
+    """
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel whose features they are, or nearly are."""
+        ...
+
+    @property
+    def core(self) -> Array:
+        """The lower-triangular matrix :math:`C`."""
+        ...
+
+    @property
+    def inverse_core(self) -> Array:
+        """The inverse of :math:`C`."""
+        ...
+
+    @property
+    def rank(self) -> int:
+        """The number of features."""
+        ...
+
+    @property
+    def width(self) -> int:
+        """The number of columns of the points."""
+        ...
+
+    @property
+    def origin(self) -> Array:
+        """A point amid the data."""
+        ...
+
+    @property
+    def key(self) -> str:
+        """A fingerprint: maps with the same key have the same features."""
+        ...
+
+    @property
+    def amplification(self) -> float:
+        """How much the solve may enlarge the rounding of the columns."""
+        ...
+
+    @property
+    def complete(self) -> bool:
+        """Whether the features are all of the kernel, so that no trace is lost."""
+        ...
+
+    def columns(self, Z: Array) -> Array:
+        r"""Return :math:`\tau(z_i)` as columns, of shape ``(m, n)``."""
+        ...
+
+    def solve(self, columns: Array) -> Array:
+        """Return :math:`C^{-1}` times ``columns``."""
+        ...
+
+    def features(self, Z: Array) -> Array:
+        r"""Return :math:`\phi(z_i)` as rows, of shape ``(n, m)``."""
+        ...
+
+    def novelty(self, phi: Array, Z: Array) -> Array:
+        """Return how unlike the sample points are, from zero to one.
+
+        Parameters
+        ----------
+        phi : Array of shape (n, m)
+            Their features, in any rotation.
+        Z : Array of shape (n, d)
+            The points.
+        """
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureMap:
+    r"""The map :math:`z \mapsto \phi(z) = C^{-1} k(P, z)`.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        The kernel :math:`k`.
+    landmarks : Array of shape (m, d)
+        The pivot rows :math:`P`, in the order of choice.
+    core : Array of shape (m, m)
+        The lower-triangular Cholesky factor :math:`C` of :math:`k(P, P)`.
+    """
+
+    kernel: Kernel
+    landmarks: Array
+    core: Array
+
+    @property
+    def rank(self) -> int:
+        """The number of features :math:`m`."""
+        return int(self.core.shape[0])
+
+    @property
+    def width(self) -> int:
+        """The number of columns :math:`d` of the points."""
+        return int(self.landmarks.shape[1])
+
+    @property
+    def origin(self) -> Array:
+        """A point amid the data: the first landmark; zero if there is none."""
+        if self.rank > 0:
+            return self.landmarks[0, :]
+        xp = array_namespace(self.landmarks)
+        return xp.zeros(self.width, dtype=xp.float64, device=device(self.landmarks))
+
+    @cached_property
+    def key(self) -> str:
+        """A fingerprint: maps with the same key have the same features.
+
+        It is made of the kernel's ``repr``, less addresses, the landmarks and the core.
+        """
+        name = re.sub(r" at 0x[0-9a-fA-F]+", "", repr(self.kernel))
+        return fingerprint(name, self.landmarks, self.core)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the features are all of the kernel: not known of any."""
+        return False
+
+    @cached_property
+    def inverse_core(self) -> Array:
+        r""":math:`C^{-1}`; its transpose is :math:`B` at the pivots, Eq. `Bprop2`."""
+        xp = array_namespace(self.core)
+        identity = xp.eye(self.rank, dtype=self.core.dtype, device=device(self.core))
+        return xp.tril(self.solve(identity))
+
+    @cached_property
+    def amplification(self) -> float:
+        r"""How much the solve may enlarge rounding of :math:`k(P, z)`.
+
+        The largest :math:`k(p, p)` times :math:`|C^{-1}|_2^2`: a number of at least one,
+        relative to the trace of the kernel matrix.
+        """
+        if self.rank == 0:
+            return 1.0
+        C = to_numpy(self.core)
+        with one_blas_thread:
+            smallest = np.linalg.svd(C, compute_uv=False)[-1]
+        return float((C * C).sum(axis=1).max() / smallest**2)
+
+    def prefix(self, rank: int) -> "FeatureMap":
+        """Return the map to the first ``rank`` features; features are nested."""
+        if rank == self.rank:
+            return self
+        core = self.core[:rank, :rank]
+        return FeatureMap(self.kernel, self.landmarks[:rank, :], core)
+
+    def columns(self, Z: Array) -> Array:
+        """Return the kernel columns :math:`k(P, z)`, of shape ``(m, n)``."""
+        if self.rank == 0:
+            return array_namespace(Z).empty(
+                (0, Z.shape[0]), dtype=Z.dtype, device=device(Z)
+            )
+        return kernel_matrix(self.kernel, self.landmarks, Z)
+
+    def solve(self, columns: Array) -> Array:
+        """Return :math:`C^{-1}` times ``columns``."""
+        return self._triangular.solve(columns)
+
+    def features(self, Z: Array) -> Array:
+        r"""Return :math:`\phi(z_i)` as rows, of shape ``(n, m)``."""
+        return self.solve(self.columns(Z)).T
+
+    def novelty(self, phi: Array, Z: Array) -> Array:
+        r"""Return :math:`1 - |\phi(z)|^2 / k(z, z)`, what the landmarks miss of points.
+
+        Parameters
+        ----------
+        phi : Array of shape (n, m)
+            The features of the points, in any rotation.
+        Z : Array of shape (n, d)
+            The points.
+        """
+        xp = array_namespace(phi)
+        whole = like(to_numpy(kernel_diagonal(self.kernel, Z)), phi)
+        kept = xp.sum(phi * phi, axis=1)
+        return xp.where(whole > 0, 1 - kept / xp.where(whole > 0, whole, 1.0), 0.0)
+
+    @cached_property
+    def _triangular(self) -> "Triangular":
+        return Triangular(self.core)
+
+
+class Triangular:
+    """Forward substitution in blocks.
+
+    Parameters
+    ----------
+    core : Array of shape (m, m)
+        A lower-triangular matrix.
+    width : int
+        The rows of a block, whose inverse is formed: the fewer, the more exact.
+    """
+
+    def __init__(self, core: Array, width: int = _WIDTH) -> None:
+        rank = int(core.shape[0])
+        ends = [(a, min(a + width, rank)) for a in range(0, rank, width)]
+        self._blocks = [(a, b, core[a:b, :a], _inverse(core[a:b, a:b])) for a, b in ends]
+
+    def solve(self, columns: Array) -> Array:
+        """Return the inverse of the core times ``columns``, of shape ``(m, n)``."""
+        xp = array_namespace(columns)
+        solved = xp.empty_like(columns)
+        for a, b, left, inverse in self._blocks:
+            rest = columns[a:b, :]
+            if a > 0:
+                rest = rest - left @ solved[:a, :]
+            solved[a:b, :] = inverse @ rest
+        return solved
+
+
+def fingerprint(name: str, *arrays: Array) -> str:
+    """Return a short text that differs if the name or any number does."""
+    hosts = [np.ascontiguousarray(to_numpy(a)) for a in arrays]
+    parts = [repr(a.shape).encode() + a.tobytes() for a in hosts]
+    return hashlib.blake2b(b"".join([name.encode(), *parts]), digest_size=16).hexdigest()
+
+
+def kernel_matrix(kernel: Kernel, X: Array, Z: Array) -> Array:
+    """Return the kernel matrix in float64, whatever the kernel computes in."""
+    K = kernel(X, Z)
+    xp = array_namespace(K)
+    return xp.astype(K, xp.float64, copy=False)
+
+
+def kernel_diagonal(kernel: Kernel, X: Array) -> Array:
+    """Return the diagonal of the kernel matrix in float64."""
+    d = kernel.diagonal(X)
+    xp = array_namespace(d)
+    return xp.astype(d, xp.float64, copy=False)
+
+
+def _inverse(C: Array) -> Array:
+    """Return the inverse of a small lower-triangular matrix."""
+    inverse, _ = dtrtri(to_numpy(C), lower=1)
+    return like(np.tril(inverse), C)

@@ -1,0 +1,325 @@
+"""Classification: the joint law of X and labels (paper, section *Binary classification*)."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from jointdist._array import Vector, is_array, like
+from jointdist._params import NestedParameters
+from jointdist._random import Seed
+from jointdist.data.encoding import Coded, Coding
+from jointdist.data.executor import Executor
+from jointdist.data.labels import Labels, class_weights, learn_labels
+from jointdist.data.table import as_rows, as_weights
+from jointdist.distributions.conditional import Conditional
+from jointdist.errors import require
+from jointdist.kernels import Delta, Kernel
+from jointdist.lowrank.problem import Pivoting
+from jointdist.models.base import require_columns
+from jointdist.models.coefficients import Marginals, Positivity
+from jointdist.models.jdl import JointDistribution
+from jointdist.programs import Solution
+from jointdist.programs.simplex import onto_simplex
+from jointdist.selection.config import Selected, Selection
+
+__all__ = ["JointClassifier", "LabelDistribution"]
+
+_NAME = "JointClassifier"
+
+
+class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
+    r"""Class probabilities from the joint law of X and the labels.
+
+    A :class:`~jointdist.JointDistribution` of X and the labels, with the kernel
+    :class:`~jointdist.kernels.Delta` for the labels. The conditional law of the labels
+    may be signed; its probabilities are therefore replaced by the nearest ones that are
+    not negative and have sum one. That never worsens the Brier score, whatever the label
+    turns out to be, and leaves the most likely label as it is.
+
+    Parameters
+    ----------
+    kernel_x : Kernel or "auto", default="auto"
+        The kernel of X; as in :class:`~jointdist.JointDistribution`.
+    regularization : float or "auto", default="auto"
+        The ridge :math:`\lambda`, zero or positive; by default chosen by ``selection``.
+    tol, max_rank, pivoting, marginals
+        As in :class:`~jointdist.JointDistribution`.
+    positivity : str, default="none"
+        As in :class:`~jointdist.JointDistribution`. Probabilities are valid anyway; other
+        values than ``"none"`` make the joint law itself so.
+    grid_rows : int, default=20_000
+        As in :class:`~jointdist.JointDistribution`.
+    class_weight : "balanced" or dict of labels to numbers, optional
+        What rows of each class count for: the model is that of a population in which
+        the classes are more or less frequent. ``"balanced"``: all equally frequent.
+        Labels that a dict does not name have weight one.
+    selection : Selection, optional
+        As in :class:`~jointdist.JointDistribution`. The energy score of laws of labels,
+        which may be signed here, is half their Brier score.
+    random_state, executor, verbose
+        As in :class:`~jointdist.JointDistribution`.
+
+    Attributes
+    ----------
+    classes_ : array of shape (k,)
+        The labels, sorted.
+    joint_ : JointDistribution
+        The joint law of X and the labels.
+    coefficients_, solution_, regularization_, selection_
+        Those of ``joint_``.
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : array of str
+        Their names, if X is a DataFrame.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import jointdist as jd
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 2))
+    >>> y = np.where(X[:, 0] * X[:, 1] > rng.normal(size=500), "same", "other")
+    >>> model = jd.JointClassifier(random_state=0).fit(X, y)
+    >>> model.predict([[1.0, 1.0], [1.0, -1.0]])
+    array(['same', 'other'], dtype='<U5')
+    >>> model.predict_proba([[1.0, 1.0]]).round(1)
+    array([[0.2, 0.8]])
+    >>> model.given([[1.0, 1.0]]).prob(lambda y: y == "same").round(1)
+    array([0.8])
+    """
+
+    def __init__(
+        self,
+        kernel_x: Kernel | str = "auto",
+        *,
+        regularization: float | str = "auto",
+        tol: float = 1e-3,
+        max_rank: int | None = None,
+        pivoting: Pivoting = "auto",
+        marginals: Marginals = "exact",
+        positivity: Positivity = "none",
+        grid_rows: int = 20_000,
+        class_weight: object = None,
+        selection: Selection | None = None,
+        random_state: Seed = None,
+        executor: Executor | None = None,
+        verbose: int = 1,
+    ) -> None:
+        self.kernel_x = kernel_x
+        self.regularization = regularization
+        self.tol = tol
+        self.max_rank = max_rank
+        self.pivoting = pivoting
+        self.marginals = marginals
+        self.positivity = positivity
+        self.grid_rows = grid_rows
+        self.class_weight = class_weight
+        self.selection = selection
+        self.random_state = random_state
+        self.executor = executor
+        self.verbose = verbose
+
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+        """Learn the joint law of rows and labels.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sequence of shape (n, d)
+            The rows of X; columns of words are categories.
+        y : array, Series or sequence of shape (n,)
+            Their labels: words, whole numbers, or True and False.
+        sample_weight : array of shape (n,), optional
+            Weights of the rows: a row of weight two counts as two rows, and their sum as
+            the number of rows.
+
+        Returns
+        -------
+        JointClassifier
+            The model itself.
+        """
+        labels = learn_labels(y, n=_num_samples(X), where=_NAME)
+        joint = self._unfitted()
+        joint.fit(X, *self._coded(X, labels, sample_weight))
+        self.joint_, self.classes_ = joint, labels.classes
+        return self
+
+    def partial_fit(
+        self, X: object, y: object, classes: object = None, sample_weight: object = None
+    ) -> Self:
+        """Add rows to the model: exactly the fit to all rows with the same landmarks.
+
+        A model that is not fitted yet is fitted, with a warning: scales and landmarks are
+        then those of the first rows alone. A label that they don't have can't be learned
+        later.
+
+        Parameters
+        ----------
+        X, y
+            As in :meth:`fit`.
+        classes : array of shape (k,), optional
+            All labels, for those who want them checked.
+        sample_weight
+            As in :meth:`fit`.
+        """
+        where = f"{_NAME}.partial_fit"
+        named = isinstance(self.class_weight, str)
+        rule = "None or a dict, as shares are not known of rows to come"
+        require(not named, where, "class_weight", rule, self.class_weight)
+        first = not hasattr(self, "joint_")
+        known = None if first else self.classes_
+        labels = learn_labels(y, n=_num_samples(X), where=where, classes=known)
+        if classes is not None:
+            told = np.unique(np.asarray(classes)).tolist()
+            seen = labels.classes.tolist()
+            rule = f"the labels of the first rows, {seen}"
+            require(told == seen, where, "classes", rule, told)
+        joint = self._unfitted() if first else self.joint_
+        joint.partial_fit(X, *self._coded(X, labels, sample_weight))
+        self.joint_, self.classes_ = joint, labels.classes
+        return self
+
+    def given(self, x: object = None, *, y: object = None) -> Conditional:
+        """Return the laws of the labels given rows of X, or those of X given labels.
+
+        They may be signed.
+
+        Parameters
+        ----------
+        x : array, DataFrame or sequence of shape (q, d), optional
+            Rows of X; a vector if X has one column.
+        y : array or sequence of shape (q,), optional
+            Labels.
+        """
+        check_is_fitted(self)
+        if x is not None:
+            require_columns(self, x)
+        return self.joint_.given(x=x, y=y)
+
+    def predict(self, X: object) -> NDArray[Any]:
+        """Return the most likely labels.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sequence of shape (q, d)
+            Rows of X.
+        """
+        check_is_fitted(self)
+        require_columns(self, X)
+        likely = self.joint_.chances("predict", X).argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[likely]
+        return labels
+
+    def predict_proba(self, X: object) -> Vector:
+        """Return the probabilities of the labels, in the order of ``classes_``.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sequence of shape (q, d)
+            Rows of X.
+
+        Returns
+        -------
+        array of shape (q, k)
+            Probabilities; they are not negative and have sum one.
+        """
+        check_is_fitted(self)
+        require_columns(self, X)
+        return onto_simplex(self.joint_.chances("predict_proba", X))
+
+    def predict_log_proba(self, X: object) -> Vector:
+        """Return the logarithms of the probabilities; minus infinity for zero.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sequence of shape (q, d)
+            Rows of X.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    @property
+    def coefficients_(self) -> Vector:
+        r"""The coefficients :math:`\tilde H` of the joint law."""
+        return self.joint_.coefficients_
+
+    @property
+    def solution_(self) -> Solution:
+        """The solution of the program: status, certificate, multipliers."""
+        return self.joint_.solution_
+
+    @property
+    def regularization_(self) -> float:
+        """The ridge."""
+        return float(self.joint_.regularization_)
+
+    @property
+    def selection_(self) -> Selected | None:
+        """What was tried to find kernel and ridge, and how it fared."""
+        return self.joint_.selection_
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of columns of X."""
+        return self.joint_.n_features_in_
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """The names of the columns of X, if it is a DataFrame."""
+        names: NDArray[Any] | None = getattr(self.joint_, "feature_names_in_", None)
+        if names is None:
+            msg = f"{_NAME}: X had no names of columns"
+            raise AttributeError(msg)
+        return names
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # pyrefly: ignore[missing-attribute]
+        tags.input_tags.categorical = tags.input_tags.string = True
+        return tags
+
+    def _unfitted(self) -> "LabelDistribution":
+        arguments = self.get_params(deep=False)
+        del arguments["class_weight"]
+        joint = LabelDistribution(kernel_y=Delta(), **arguments)
+        joint._repeated = self.class_weight is None  # noqa: SLF001
+        return joint
+
+    def _coded(
+        self, X: object, labels: Labels, sample_weight: object
+    ) -> tuple[Coded, Vector | None]:
+        """Return labels as rows where X is, and weights of rows and classes together."""
+        column = labels.codes[:, None].astype(np.float64)
+        rows = as_rows(like(column, X) if is_array(X) else column, where=_NAME, name="y")
+        own = as_weights(sample_weight, rows)
+        weights = class_weights(labels, self.class_weight, own, _NAME)
+        return Coded(Coding((tuple(labels.classes.tolist()),)), rows), weights
+
+
+class LabelDistribution(JointDistribution):
+    """The joint law of X and labels."""
+
+    def chances(self, method: str, X: object) -> Vector:
+        """Return the probabilities of all labels for rows of X, perhaps signed.
+
+        Where the mass of a law is not positive, those of the sample.
+
+        Parameters
+        ----------
+        method : str
+            Who asks, for messages.
+        X : array, DataFrame or sequence of shape (q, d)
+            The rows.
+        """
+        laws = self._of_y(self._read_x(method, "X", X))
+        known = laws.atoms.distinct
+        found = laws.expected(known.sums.T)
+        found = np.where(np.isnan(found), known.sums[:, 0], found)
+        chances = np.zeros((len(found), len(self._codings[1].categories[0] or ())))
+        chances[:, known.points[:, 0].astype(np.intp)] = found
+        return chances
+
+    @property
+    def _name(self) -> str:
+        return _NAME

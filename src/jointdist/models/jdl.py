@@ -1,0 +1,243 @@
+"""The estimator: adaptive joint distribution learning (paper, sections 2 to 4)."""
+
+from typing import Self
+
+import numpy as np
+
+from jointdist._array import Vector
+from jointdist._random import Seed
+from jointdist.data.executor import Executor, executor_for
+from jointdist.data.sample import Sample
+from jointdist.errors import Words, require, require_kind
+from jointdist.kernels import Kernel
+from jointdist.lowrank.problem import Pivoting
+from jointdist.lowrank.reduction import Reduction
+from jointdist.models.base import JointEstimator, KernelEstimator
+from jointdist.models.coefficients import (
+    Marginals,
+    Positivity,
+    Problem,
+    path,
+    require_arguments,
+    require_ridges,
+    solve,
+)
+from jointdist.models.joint import Joint, held_outcomes
+from jointdist.models.loo import loo_ridges
+from jointdist.selection.config import Selection
+from jointdist.selection.fold_moments import Side, paired_moments
+from jointdist.selection.risk import Trial
+from jointdist.selection.search import Contest
+
+__all__ = ["JointDistribution"]
+
+_TRIED = 1024  # rows by which a candidate's ridges for each function of Y are judged
+
+
+class JointDistribution(KernelEstimator, JointEstimator):
+    r"""The joint law of two groups of variables X and Y, learned from paired rows.
+
+    The model is the ratio :math:`1 + h(x, y)` of the joint law to the product of the two
+    samples, Eq. `Qhdef`, with :math:`h = \Psi_Y(\cdot) \tilde H \Psi_X(\cdot)^\top`
+    in a low-rank part of the product of two kernel spaces, Eq. `eq:state_ij_idlowR`. It
+    minimises the squared worst-case loss to the sample plus a ridge, Eq. `optgen`.
+
+    Parameters
+    ----------
+    kernel_x, kernel_y : Kernel or "auto", default="auto"
+        The kernels of the two sides. By default a Gaussian, for X perhaps a Matérn kernel,
+        for numbers, times a Delta for each column of words, with scales chosen by
+        ``selection``.
+    regularization : float, array, "auto" or "loo", default="auto"
+        The ridge :math:`\lambda`, zero or positive; by default chosen by ``selection``.
+        ``"loo"``: one for each function of Y, by its closed-form leave-one-out error, for
+        ``marginals="exact"``; infinite, so that its coefficients are zero, where X tells
+        nothing of it. An array gives one for each function of Y, and kernels too must be
+        given.
+    tol : float, default=1e-3
+        The share of the trace of each kernel matrix that its low-rank factor may lose.
+        Up to 512 rows are factored to rounding.
+    max_rank : int, optional
+        The largest rank of a factor; by default 2,048, or 1,024 for a kernel of X that was
+        chosen, whose trace error is then what it is.
+    pivoting : {"auto", "rp", "greedy", "random", "column"}, default="auto"
+        How pivots are chosen; see :func:`~jointdist.pivoted_cholesky`.
+    marginals : {"exact", "total", "free"}, default="exact"
+        ``"exact"``: both marginals of the model are those of the sample, and every law
+        has mass one, at every condition. ``"total"``: the model has mass one as a whole,
+        Eq. `eq:norma`, as in the paper. ``"free"``: no normalisation; laws are divided by
+        their mass, which may vanish.
+    positivity : str, default="projected"
+        ``"projected"``: the model is the closed form, and each law that is asked for the
+        probability law of least information that has its first and second moments and its
+        leading features, up to a ridge that is chosen by leaving rows out when laws are
+        first asked for. Positive, smooth in the condition, and the sample's law far from the
+        sample.
+        ``"isotonic"``: the same for laws of one column of numbers, by the nearest cdf, which
+        does not raise the CRPS whatever the outcome, if there are at most 2,048 distinct
+        values; of more, those next to each other are taken together.
+        ``"none"``: weights may be negative; closed form.
+        ``"grid"``: positive on the whole grid of the sample, Eq. `posiCtilde`, up to
+        rounding, and the best such model; at other conditions nearly so. Seconds for
+        5,000 rows, a minute for 20,000, longer with a tiny ridge or a rough kernel. Of
+        more than ``grid_rows`` rows, on those of a random block, ``grid_rows_``.
+        ``"tightened"``: one inequality, Eq. `eq:tightening`, that implies positive weights
+        on the grid of the sample. Milliseconds, but often near independence.
+        ``"pointwise"``: positive for every x and y, for bounded kernels, by the spectral
+        norm of the coefficients. Up to seconds, and often near independence.
+        ``"rotated"`` and ``"pivot"``: the same guarantee by Lemma `lem:positive`, in the
+        rotated basis (milliseconds, nearer still) or at the pivots (seconds).
+    grid_rows : int, default=20_000
+        The most rows on whose grid ``"grid"`` holds.
+    selection : Selection, optional
+        How kernels and ridge are chosen, if they are, by laws before they are made valid; by
+        default by their energy score in five-fold cross-validation, on up to 4,096 rows.
+    random_state : int, Generator, RandomState, optional
+        The seed of pivots and of choices of rows.
+    executor : Executor, optional
+        How row blocks are worked on.
+    verbose : int, default=1
+        Whether long work shows its progress, on a terminal.
+
+    Attributes
+    ----------
+    coefficients_ : array of shape (m_Y, m_X)
+        The coefficients :math:`\tilde H`.
+    basis_x_, basis_y_ : Basis
+        The bases, with ranks, pivots and trace errors.
+    solution_ : Solution
+        The solution of the program: status, certificate, multipliers.
+    regularization_ : float or array of shape (m_Y,)
+        The ridge, or one for each function of Y.
+    kernel_x_, kernel_y_ : Kernel
+        The kernels.
+    selection_ : Selected or None
+        What was tried to find kernels and ridge, and how it fared.
+    moments_ : Moments
+        What the sample was reduced to.
+    grid_rows_ : array of int
+        The rows on whose grid positivity ``"grid"`` holds; empty otherwise.
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : array of str
+        Their names, if X is a DataFrame.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import jointdist as jd
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(2000, 2))
+    >>> y = X[:, 0] + 0.5 * rng.normal(size=2000)
+    >>> model = jd.JointDistribution(random_state=0).fit(X, y)
+    >>> model.predict([[1.0, 0.0]]).round(1)
+    array([1.])
+    >>> law = model.given(x=[[1.0, 0.0]])
+    >>> law.interval(0.9).round(1), law.prob(lambda y: y > 1).round(1)
+    (array([[0.2, 2. ]]), array([0.5]))
+    """
+
+    def __init__(
+        self,
+        kernel_x: Kernel | str = "auto",
+        kernel_y: Kernel | str = "auto",
+        *,
+        regularization: float | Vector | str = "auto",
+        tol: float = 1e-3,
+        max_rank: int | None = None,
+        pivoting: Pivoting = "auto",
+        marginals: Marginals = "exact",
+        positivity: Positivity = "projected",
+        grid_rows: int = 20_000,
+        selection: Selection | None = None,
+        random_state: Seed = None,
+        executor: Executor | None = None,
+        verbose: int = 1,
+    ) -> None:
+        self.kernel_x = kernel_x
+        self.kernel_y = kernel_y
+        self.regularization = regularization
+        self.tol = tol
+        self.max_rank = max_rank
+        self.pivoting = pivoting
+        self.marginals = marginals
+        self.positivity = positivity
+        self.grid_rows = grid_rows
+        self.selection = selection
+        self.random_state = random_state
+        self.executor = executor
+        self.verbose = verbose
+
+    def _solve(self, reduction: Reduction, sample: Sample) -> Self:
+        """Solve for the coefficients, and prepare the laws of both sides."""
+        self.basis_x_, self.basis_y_ = self._bases(reduction)
+        self.moments_, self._reduction = reduction.moments, reduction
+        problem = Problem(
+            self.basis_x_,
+            self.basis_y_,
+            self.moments_,
+            sample,
+            self.marginals,
+            executor_for(sample.x, self.executor),
+        )
+        self.regularization_ = self._ridges(problem)
+        most = self.grid_rows if self.positivity == "grid" else 0
+        self.grid_rows_ = sample.choose(most, self._seed)
+        ridge, grid = self.regularization_, self.grid_rows_
+        self._keep(solve(problem, ridge, self.positivity, grid=grid))
+        self._joint = Joint(
+            problem, *self._codings, self.coefficients_, self.positivity, ridge
+        )
+        return self
+
+    def _trial(self, contest: Contest, x: Side, y: Side, part: int) -> Trial:
+        sums, rows = paired_moments(x, y, part), contest.train(part)
+        bases = x.basis(part), y.basis(part)
+        executor = executor_for(rows.x, self.executor)
+        problem = Problem(*bases, sums, rows, self.marginals, executor)
+        held = y.remember(
+            ("outcomes", part),
+            lambda: held_outcomes(problem, self._codings, contest.held(part), y.psi(part)),
+        )
+        solve = path(problem, self.positivity)
+        if self._by_loo:
+            found = solve(loo_ridges(problem, self._seed, _TRIED))
+            return Trial(lambda _: found, x.psi(part), held)
+        return Trial(solve, x.psi(part), held)
+
+    def _ridges(self, problem: Problem) -> float | Vector:
+        """Return the ridge, or one for each function of Y."""
+        if self._by_loo:
+            return loo_ridges(problem, self._seed)
+        if not isinstance(self.regularization, np.ndarray):
+            return self._ridge(problem.sample)
+        given, m = self.regularization.astype(np.float64), problem.y.rank
+        rule = f"a number, or {m} of them: one for each function of Y"
+        require(len(given) == m, self._name, "regularization", rule, Words(f"{len(given)}"))
+        return given
+
+    @property
+    def _by_loo(self) -> bool:
+        """Whether each function of Y has a ridge by leave-one-out errors."""
+        return isinstance(self.regularization, str) and self.regularization == "loo"
+
+    def _unit(self, x: float, y: float) -> float:
+        return x * y
+
+    @property
+    def _rough(self) -> bool:
+        closed = self.positivity in ("projected", "isotonic", "none")
+        return closed and self._codings[1].numeric
+
+    @property
+    def _centred(self) -> bool:
+        return self.marginals == "exact"
+
+    def _check(self) -> None:
+        require_ridges(self._name, self.regularization)
+        require_arguments(self._name, tol=self.tol, grid_rows=self.grid_rows)
+        require_kind(self._name, "marginals", self.marginals, Marginals)
+        exact = self.marginals == "exact"
+        rule = 'a number, an array or "auto" unless marginals="exact"'
+        require(exact or not self._by_loo, self._name, "regularization", rule, "loo")
+        require_kind(self._name, "positivity", self.positivity, Positivity)

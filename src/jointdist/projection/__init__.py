@@ -1,0 +1,1 @@
+"""A signed distribution becomes a proper one."""

@@ -1,0 +1,1 @@
+"""Point forecasts, scales and out-of-fold residuals."""

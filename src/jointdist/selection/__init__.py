@@ -1,0 +1,1 @@
+"""Hyperparameters by cross-validation."""

@@ -1,0 +1,238 @@
+"""How kernels and ridges are chosen, and what came of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from jointdist._array import Vector
+from jointdist._params import Parametric
+from jointdist.data.folds import require_cv
+from jointdist.data.frames import to_frame
+from jointdist.errors import is_number, is_whole, require, require_kind
+from jointdist.kernels import Kernel
+from jointdist.selection.risk import Criterion, risk_of
+
+__all__ = ["Candidate", "Scales", "Selected", "Selection", "require_selection"]
+
+Scales: TypeAlias = Literal["each", "common"]
+
+
+@dataclass(frozen=True)
+class Selection(Parametric):
+    r"""How what is ``"auto"`` is chosen: on which rows, by what, and among what.
+
+    :class:`~jointdist.KernelLogisticRegression` has criteria and ridges of its own.
+
+    Parameters
+    ----------
+    criterion : str or callable, default="energy"
+        What is minimised on rows that a model was not fitted to. ``"energy"``: the energy
+        score of the laws, which for one column of Y is the CRPS. ``"ratio"``: the squared
+        distance of the ratio of the joint law to the true one. ``"crps"``,
+        ``"energy_score"``, ``"interval_score"``, ``"log_score"``,
+        ``"second_moment_loss"``: functions of :mod:`jointdist.scores`. Or a function of a
+        :class:`~jointdist.Conditional` and of the outcomes that returns a number, or one
+        for each law; the lower the better.
+    cv : int or float, default=5
+        The number of parts of which each is held out in turn; or the share of rows that
+        are held out once, as 0.2 in the paper. Rows are held out at random.
+    rows : int, default=4096
+        Of more rows, a random choice of so many takes part in the selection. The model is
+        then fitted to all rows once.
+    scales : {"each", "common"}, default="each"
+        The scales of the kernel of X. ``"common"``: a common multiple of those by the
+        median heuristic. ``"each"``: of one scale for each column too, by Gaussian process
+        evidence on up to 500 rows, so that columns that say nothing do not count; taken if
+        it is better by 2 %. Where laws are not kept positive by constraints, this may be a
+        Matérn kernel with :math:`\nu` = 3/2 or 1/2, whichever of these and the Gaussian
+        has the least leave-one-out error.
+    regularizations : sequence of float, optional
+        The ridges that are tried, as for the fit to all rows. By default 19 from
+        :math:`10^{-7}` to :math:`100` over the number of rows, times the mean diagonals of
+        the kernels.
+
+    Examples
+    --------
+    The protocol of the paper, by its second-moment loss on a fifth of the rows:
+
+    >>> import numpy as np
+    >>> import jointdist as jd
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 1))
+    >>> Y = X + 0.5 * rng.normal(size=(300, 2))
+    >>> paper = jd.Selection("second_moment_loss", cv=0.2)
+    >>> model = jd.JointDistribution(selection=paper, random_state=0).fit(X, Y)
+    >>> model.selection_.criterion, model.selection_.folds
+    ('second_moment_loss', 1)
+    """
+
+    criterion: Criterion = "energy"
+    cv: float = 5
+    rows: int = 4096
+    scales: Scales = "each"
+    regularizations: Sequence[float] | None = field(default=None)
+
+    def __post_init__(self) -> None:
+        where = "Selection"
+        risk_of(where, self.criterion)
+        require_cv(where, self.cv)
+        require(is_whole(self.rows, least=2), where, "rows", "an integer from 2", self.rows)
+        require_kind(where, "scales", self.scales, Scales)
+        if self.regularizations is None:
+            return
+        ridges: Any = self.regularizations
+        several = np.ndim(ridges) == 1 and len(ridges) > 0
+        good = several and all(is_number(r, least=0) for r in ridges)
+        rule = "a sequence of numbers of at least 0, or None"
+        require(good, where, "regularizations", rule, ridges)
+        object.__setattr__(self, "regularizations", tuple(float(r) for r in ridges))
+
+
+def require_selection(where: str, selection: object, verbose: object) -> None:
+    """Raise unless the arguments of an estimator that are about selection are good.
+
+    Parameters
+    ----------
+    where : str
+        The estimator.
+    selection : Selection, optional
+        How is selected.
+    verbose : int
+        Whether progress is shown.
+    """
+    good = selection is None or isinstance(selection, Selection)
+    require(good, where, "selection", "a Selection, or None", selection)
+    whole = isinstance(verbose, bool) or is_whole(verbose, least=0)
+    require(whole, where, "verbose", "an integer of at least 0", verbose)
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """What was tried, with all ridges.
+
+    Attributes
+    ----------
+    regularizations : array of shape (l,)
+        The ridges, as for the fit to all rows.
+    scores : array of shape (l,)
+        The criterion of each, the lower the better; NaN where it could not be had.
+    errors : array of shape (l,)
+        The standard errors of the scores over the parts; NaN for a single part.
+    rank_x, rank_y : int
+        The ranks.
+    seconds : float
+        The time it took.
+    kernel_x, kernel_y : Kernel, optional
+        The kernels.
+    factor_x, factor_y : float, default=1.0
+        What the scales of the kernels are, as multiples of the first guess.
+    scales : str, default=""
+        By what rule the scales of X are related to each other.
+    degree : int, optional
+        The degree of the polynomials.
+    """
+
+    regularizations: Vector = field(repr=False)
+    scores: Vector = field(repr=False)
+    errors: Vector = field(repr=False)
+    rank_x: int
+    rank_y: int
+    seconds: float
+    kernel_x: Kernel | None = None
+    kernel_y: Kernel | None = None
+    factor_x: float = 1.0
+    factor_y: float = 1.0
+    scales: str = ""
+    degree: int | None = None
+
+    @property
+    def score(self) -> float:
+        """The best score; infinite if there is none."""
+        known = self.scores[~np.isnan(self.scores)]
+        return float(known.min(initial=np.inf))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Selected:
+    """What a model chose, and among what: its attribute ``selection_``.
+
+    :func:`jointdist.plots.ridge_path` and :func:`jointdist.plots.scale_map` draw it.
+
+    Attributes
+    ----------
+    candidates : list of Candidate
+        What was tried, in that order.
+    best, ridge : int
+        The number of the chosen one, and of its ridge: the largest that is nearly as good
+        as the best, as tiny ridges are wild where there are no rows.
+    criterion : str
+        What was minimised.
+    rows, folds : int
+        The number of rows that took part, and of the parts that were held out.
+    seconds : float
+        The time it took.
+    """
+
+    candidates: list[Candidate]
+    best: int
+    ridge: int
+    criterion: str
+    rows: int
+    folds: int
+    seconds: float
+
+    @property
+    def chosen(self) -> Candidate:
+        """The chosen candidate."""
+        return self.candidates[self.best]
+
+    @property
+    def regularization(self) -> float:
+        """The chosen ridge, as for the fit to all rows."""
+        return float(self.chosen.regularizations[self.ridge])
+
+    @property
+    def score(self) -> float:
+        """The criterion of what was chosen."""
+        return float(self.chosen.scores[self.ridge])
+
+    def __repr__(self) -> str:
+        chosen = self.chosen
+        names = ("kernel_x", "kernel_y", "degree")
+        what = {name: getattr(chosen, name) for name in names}
+        told = ", ".join(f"{name}={value!r}" for name, value in what.items() if value)
+        return (
+            f"Selected({told}, regularization={self.regularization:.3g}: {self.criterion} "
+            f"{self.score:.4g} on {self.rows:,} rows in {self.folds} parts, best of "
+            f"{len(self.candidates)} candidates in {self.seconds:.1f} s)"
+        )
+
+    def to_frame(self) -> Any:
+        """Return all that was tried as a DataFrame, a row for each ridge of a candidate.
+
+        With the columns of :class:`Candidate`, and ``chosen``.
+        """
+        told: dict[str, list[Any]] = {}
+        for number, candidate in enumerate(self.candidates):
+            kernels = {"x": candidate.kernel_x, "y": candidate.kernel_y}
+            common: dict[str, Any] = {"candidate": number}
+            if candidate.degree is None:
+                common |= {"scales": candidate.scales, "factor_x": candidate.factor_x}
+                common |= {"factor_y": candidate.factor_y}
+                common |= {f"kernel_{side}": repr(k) for side, k in kernels.items() if k}
+            else:
+                common |= {"degree": candidate.degree}
+            common |= {"rank_x": candidate.rank_x, "rank_y": candidate.rank_y}
+            common |= {"seconds": candidate.seconds}
+            for i in range(len(candidate.scores)):
+                row = common | {
+                    "regularization": float(candidate.regularizations[i]),
+                    "score": float(candidate.scores[i]),
+                    "error": float(candidate.errors[i]),
+                    "chosen": number == self.best and i == self.ridge,
+                }
+                for name, value in row.items():
+                    told.setdefault(name, []).append(value)
+        return to_frame({name: np.asarray(values) for name, values in told.items()})
