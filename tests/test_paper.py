@@ -47,7 +47,7 @@ def cited(text):
 
 
 def source(home):
-    owner = pkgutil.resolve_name(home.removeprefix("tests."))
+    owner = pkgutil.resolve_name(home)
     match owner:
         case property():
             owner = owner.fget

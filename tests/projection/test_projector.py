@@ -6,11 +6,11 @@ from functools import cache
 
 import numpy as np
 import pytest
-from law_oracle import Explicit
+from dependent_pairs import N, kind_of, sides
+from distribution_oracle import Explicit
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import xlogy
 from sklearn.isotonic import IsotonicRegression
-from test_law import N, kind_of, sides
 
 from jointdist import (
     ConditionalMeanEmbedding,

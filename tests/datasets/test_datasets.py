@@ -31,7 +31,7 @@ from jointdist.datasets import (
 )
 
 SHARED = Path(
-    os.environ.get("JOINTDIST_SHARED") or Path(__file__).parents[2] / "shared"
+    os.environ.get("JOINTDIST_SHARED") or Path(__file__).parents[3] / "shared"
 ).resolve()
 FRENCH = SHARED / "data" / "french"
 reference = pytest.mark.skipif(

@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scoringrules
-from law_oracle import Explicit, smooth_density
+from distribution_oracle import Explicit, smooth_density
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from sklearn.dummy import DummyRegressor

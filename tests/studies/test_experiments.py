@@ -26,7 +26,7 @@ from experiments.store import Store, read_table
 from experiments.studies import STUDIES
 from experiments.study import Study, run, settings_of
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 CLOCK = ["fit_seconds", "solve_seconds", "test_seconds", "date", "machine"]
 
 

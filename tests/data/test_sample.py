@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from distribution_oracle import Explicit, dense_ratio
 from hypothesis import given
 from hypothesis import strategies as st
-from law_oracle import Explicit, dense_ratio
 from numpy.testing import assert_allclose, assert_array_equal
 from strategies import seeds
 

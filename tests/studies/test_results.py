@@ -16,7 +16,7 @@ from experiments.pages import checksum, pages
 from experiments.store import read_table
 from experiments.studies import STUDIES
 
-FOLDER = Path(__file__).parents[1] / "docs" / "results"
+FOLDER = Path(__file__).parents[2] / "docs" / "results"
 ALL = [*STUDIES.values(), PEERS]
 
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from distribution_oracle import Explicit
 from hypothesis import given
 from hypothesis import strategies as st
-from law_oracle import Explicit
 from numpy.testing import assert_allclose, assert_array_equal
 from strategies import seeds
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from law_oracle import Explicit
+from dependent_pairs import sides
+from distribution_oracle import Explicit
 from numpy.testing import assert_allclose, assert_array_equal
-from test_law import sides
 
 from jointdist import Conditional, JointDistribution, scores
 from jointdist.distributions import location_scale as moved
