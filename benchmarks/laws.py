@@ -58,39 +58,39 @@ def ask(model: JointDistribution, Q, y) -> None:
         return [None for _ in executor.map(lambda _, z: basis.features(z)[0, 0], queries)]
 
     def moments():
-        law = model.given(x=Q)
-        return law.mean(), law.var(), law.second_moment()
+        dist = model.given(x=Q)
+        return dist.mean(), dist.var(), dist.second_moment()
 
     base = seconds(features, 5)[0]
-    law = model.given(x=Q)
-    few, some = law[:1000], law[:100]
+    dist = model.given(x=Q)
+    few, some = dist[:1000], dist[:100]
     asked = {
         "feature map of the queries": (features, len(Q)),
         "mean, variance, second moment": (moments, len(Q)),
-        "effective size": (law.effective_size, len(Q)),
-        "probability of an event": (lambda: law.prob(lambda y: y > 1), len(Q)),
+        "effective size": (dist.effective_size, len(Q)),
+        "probability of an event": (lambda: dist.prob(lambda y: y > 1), len(Q)),
         "sorted atoms, once": (lambda: few.quantile(0.5), len(few)),
-        "three quantiles": (lambda: law.quantile([0.05, 0.5, 0.95]), len(Q)),
-        "cdf at own values": (lambda: law.cdf(y), len(Q)),
-        "density at own values": (lambda: law.pdf(y), len(Q)),
+        "three quantiles": (lambda: dist.quantile([0.05, 0.5, 0.95]), len(Q)),
+        "cdf at own values": (lambda: dist.cdf(y), len(Q)),
+        "density at own values": (lambda: dist.pdf(y), len(Q)),
         "CRPS at own values, with set-up": (lambda: model.score(Q, y), len(Q)),
-        "ten draws": (lambda: law.sample(10, random_state=0), len(Q)),
+        "ten draws": (lambda: dist.sample(10, random_state=0), len(Q)),
         "negative share": (few.negative_share, len(few)),
         "all weights": (some.weights, len(some)),
     }
     title = f"Laws, {model.moments_.count:,} atoms"
     rows = table(title, "what", "laws", "time", "× features", "laws a second", "memory")
-    for name, (question, laws) in asked.items():
+    for name, (question, dists) in asked.items():
         with peak_memory() as peak:
             time = seconds(question, 1)[0]
         if not name.endswith(("once", "set-up")):
             time = seconds(question, 3)[0]
         rows.add_row(
             name,
-            f"{laws:,}",
+            f"{dists:,}",
             f"{time:.3f} s",
-            f"{time / base * len(Q) / laws:.1f}",
-            f"{laws / time:,.0f}",
+            f"{time / base * len(Q) / dists:.1f}",
+            f"{dists / time:,.0f}",
             f"{peak[0] / 1e6:,.0f} MB",
         )
     console.print(rows)

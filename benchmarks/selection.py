@@ -172,8 +172,8 @@ class Grid:
 
 def test_crps(trial: Trial, ridge: float) -> float:
     """Return the mean CRPS of the laws at the rows held out."""
-    held, laws = trial.outcomes, trial.laws(trial.solve(ridge))
-    return held.mean(held.energy.scores(laws, held.near))
+    held, dists = trial.outcomes, trial.dists(trial.solve(ridge))
+    return held.mean(held.energy.scores(dists, held.near))
 
 
 def widened(kernel: Gaussian, power: int) -> Gaussian:

@@ -82,10 +82,10 @@ def questions() -> None:
         own = model.refit(positivity=positivity)
         own.given(x=x[:100]).quantile(0.5)
         asked = (
-            lambda law: law.mean(),
-            lambda law: law.interval(0.9),
-            lambda law: law.cdf(at),
-            lambda law: law.pdf(at),
+            lambda dist: dist.mean(),
+            lambda dist: dist.interval(0.9),
+            lambda dist: dist.cdf(at),
+            lambda dist: dist.pdf(at),
         )
         times = [seconds(partial(_asked, ask, own, x))[0] for ask in asked]
         told = " | ".join(f"{100 * time:.1f}" for time in times)

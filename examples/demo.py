@@ -35,21 +35,21 @@ def main() -> None:
         f"{len(model.selection_.candidates)} pairs of kernels with 19 ridges each were tried; of "
         f"those chosen, {model.basis_x_.rank} landmarks stand for X, {model.basis_y_.rank} for Y.\n"
     )
-    law = model.given(x=[[delay, 18.0, 2475.0, "JFK"] for delay in DELAYS])
-    how_late(law)
+    dist = model.given(x=[[delay, 18.0, 2475.0, "JFK"] for delay in DELAYS])
+    how_late(dist)
     why(model, flights["hour"][TRAIN])
     console.print("\n[bold]3. How much does what is known tell about the arrival?[/bold]")
     console.print(str(model.dependence()).capitalize() + ".")
     how_good(model, X[TEST], Y[TEST])
-    draw(law)
+    draw(dist)
 
 
-def how_late(law: jd.Conditional) -> None:
+def how_late(dist: jd.Conditional) -> None:
     """Say when a flight will arrive that leaves early, late, or very late."""
     console.print("[bold]1. How late will it arrive?[/bold] JFK to Los Angeles, 6 pm")
     table = Table("leaves", "mean", "90 % interval", "more than 30 min late")
-    late = law.prob(lambda y: y > 30)
-    told = zip(DELAYS, law.mean(), law.interval(0.9), late, strict=True)
+    late = dist.prob(lambda y: y > 30)
+    told = zip(DELAYS, dist.mean(), dist.interval(0.9), late, strict=True)
     for delay, mean, (low, high), chance in told:
         table.add_row(
             left(delay), f"{mean:.0f} min", f"{low:.0f} to {high:.0f}", f"{chance:.0%}"
@@ -62,9 +62,9 @@ def why(model: jd.JointDistribution, hours: np.ndarray) -> None:
     console.print(
         "\n[bold]2. It arrived an hour late. Why?[/bold] The same model, backwards"
     )
-    law = model.given(y=[60.0])
-    late = law.prob(lambda x: x[:, 0].astype(float) > 30)[0]
-    evening = law.prob(lambda x: x[:, 1].astype(float) >= 17)[0]
+    dist = model.given(y=[60.0])
+    late = dist.prob(lambda x: x[:, 0].astype(float) > 30)[0]
+    evening = dist.prob(lambda x: x[:, 1].astype(float) >= 17)[0]
     console.print(
         f"Left more than 30 minutes late: {late:.0%}. After 5 pm: {evening:.0%} "
         f"(of all flights: {np.mean(hours >= 17):.0%})."
@@ -74,18 +74,18 @@ def why(model: jd.JointDistribution, hours: np.ndarray) -> None:
 def how_good(model: jd.JointDistribution, X: np.ndarray, Y: np.ndarray) -> None:
     """Compare the laws with what came of flights that the model has not seen."""
     console.print(f"\n[bold]4. Can it be trusted?[/bold] {len(Y):,} other flights")
-    law = model.given(x=X)
+    dist = model.given(x=X)
     console.print(
-        f"{jd.scores.coverage(law, Y).mean():.1%} of arrivals fell into their 90 % intervals. "
+        f"{jd.scores.coverage(dist, Y).mean():.1%} of arrivals fell into their 90 % intervals. "
         f"The laws are {model.score(X, Y):.0%} better than the law of all flights (CRPS). "
-        f"{law[:200].projection().moved.mean():.1%} of their weight was moved to make them "
+        f"{dist[:200].projection().moved.mean():.1%} of their weight was moved to make them "
         f"probability laws."
     )
 
 
-def draw(law: jd.Conditional) -> None:
+def draw(dist: jd.Conditional) -> None:
     """Draw the laws of the first question."""
-    ax = law.plot()
+    ax = dist.plot()
     for line, delay in zip(ax.get_lines()[1:], DELAYS, strict=True):
         line.set_label(f"leaves {left(delay)}")
     ax.legend()

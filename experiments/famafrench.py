@@ -31,7 +31,7 @@ from experiments.store import Row, Settings
 from experiments.study import Study
 from jointdist import ConditionalMeanEmbedding, JointDistribution, KernelLogisticRegression
 from jointdist.datasets import fetch_french_portfolios
-from jointdist.errors import SignedLawWarning, ToleranceWarning
+from jointdist.errors import SignedDistributionWarning, ToleranceWarning
 from jointdist.kernels import Gaussian
 
 __all__ = ["STUDY", "Sample", "logistic", "made", "sample", "scored", "tested"]
@@ -123,7 +123,7 @@ def compute(one: Settings) -> list[Row]:
     """Return how all models fare on one sample."""
     drawn = sample(str(one["data"]), int(one["d"]), int(one["n"]), int(one["seed"]))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SignedLawWarning)  # of laws without mass
+        warnings.simplefilter("ignore", SignedDistributionWarning)  # of laws without mass
         warnings.simplefilter("ignore", ToleranceWarning)  # the rank is limited
         return list(_compared(drawn))
 
@@ -293,12 +293,12 @@ def draw(table: pd.DataFrame) -> dict[str, Figure]:
         if not table["model"].isin(_signed(names)).any():
             continue
         panels = [Panel(f"d = {d}, {title}", part, names) for d, part in table.groupby("d")]
-        laws = [panel._replace(names=_signed(names)) for panel in panels]
+        dists = [panel._replace(names=_signed(names)) for panel in panels]
         figures[f"loss-{title}"] = lines(panels, "n", "loss", "logistic loss")
         label = "loss over that of the constant"
         figures[f"relative-{title}"] = lines(panels, "n", "relative", label, log=True)
         label = "negative probabilities, %"
-        figures[f"negative-{title}"] = lines(laws, "n", "percent", label)
+        figures[f"negative-{title}"] = lines(dists, "n", "percent", label)
     figures["seconds"] = lines(panels[-2:], "n", "seconds", "processor seconds", log=True)
     return figures
 
@@ -310,7 +310,7 @@ def _signed(names: Sequence[str]) -> list[str]:
 
 def report(table: pd.DataFrame) -> str:
     """Return losses and shares in tables."""
-    by, laws = ("d", "n"), [name for name in NAMES if name.startswith(("JDL", "CME"))]
+    by, dists = ("d", "n"), [name for name in NAMES if name.startswith(("JDL", "CME"))]
     spent = table.assign(
         seconds=table["fit_seconds"] + table["solve_seconds"] + table["test_seconds"]
     )
@@ -331,7 +331,7 @@ same scales and ridge (chosen for themselves, those of JDL do better, in the [ex
 
 Share of negative probabilities, of 5,000 test days:
 
-{by_size(table, "negative_share", laws, by=by)}
+{by_size(table, "negative_share", dists, by=by)}
 
 Processor seconds to fit, to solve and to ask of 5,000 test days, scales and ridge given:
 

@@ -18,7 +18,7 @@ from jointdist import (
     PolynomialJointDistribution,
     scores,
 )
-from jointdist.errors import SignedLawWarning
+from jointdist.errors import SignedDistributionWarning
 from jointdist.kernels import Gaussian
 
 __all__ = ["RIDGES", "SMALL", "Data", "Held", "Scales", "cme", "compared", "jdl", "jpdl"]
@@ -62,8 +62,8 @@ class Data(NamedTuple):
 
     def loss(self, model: Any, held: Held) -> float:
         """Return the mean loss of a model."""
-        laws = model.given(to_device(held.X))
-        return float(np.mean(self.score(laws, held.truth)))
+        dists = model.given(to_device(held.X))
+        return float(np.mean(self.score(dists, held.truth)))
 
 
 def jdl(
@@ -191,12 +191,12 @@ def _tested(
 ) -> Row:
     """Return a row of the table. Conditions without a law count as not positive."""
     start = process_time()
-    laws = best.model.given(to_device(data.test.X))
+    dists = best.model.given(to_device(data.test.X))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SignedLawWarning)  # of laws without mass
-        losses = np.asarray(data.score(laws, data.test.truth))
+        warnings.simplefilter("ignore", SignedDistributionWarning)  # of laws without mass
+        losses = np.asarray(data.score(dists, data.test.truth))
         test = process_time() - start
-        there = np.isfinite(laws.expect(lambda y: np.ones(len(y))))
+        there = np.isfinite(dists.expect(lambda y: np.ones(len(y))))
     some, none = best.model.given(to_device(data.test.X[there])), 1 - there.mean()
 
     def share(ask: Callable[[Conditional], float]) -> float:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jointdist.errors import InfeasibleError, SignedLawWarning, ToleranceWarning
+from jointdist.errors import InfeasibleError, SignedDistributionWarning, ToleranceWarning
 
 __all__ = ["Best", "Family", "Variant", "made_valid", "search"]
 
@@ -106,7 +106,7 @@ def search(family: Family, X: Any, Y: Any, loss: Callable[[Any], float]) -> dict
 
     first, *others = family.scales_y
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SignedLawWarning)  # of laws without mass
+        warnings.simplefilter("ignore", SignedDistributionWarning)  # of laws without mass
         warnings.simplefilter("ignore", ToleranceWarning)  # of programs at tiny ridges
         for scale in family.scales_x:
             enter(scale, first)

@@ -130,9 +130,9 @@ def smooth_density(z, shares, points):
 
 def quartile_distance(z, shares):
     """Return the first distance of lower and upper quantiles that is not zero."""
-    law = Explicit(shares[None, :], z)
+    dist = Explicit(shares[None, :], z)
     for tail in (0.25, 0.05, 1e-9):
-        low, high = law.quantile([tail, 1 - tail])[0]
+        low, high = dist.quantile([tail, 1 - tail])[0]
         if high > low:
             return high - low
     return np.inf

@@ -15,7 +15,19 @@ import pytest
 import jointdist
 from jointdist.datasets import load_flights
 
-MODULES = [name for _, name, _ in pkgutil.walk_packages(jointdist.__path__, "jointdist.")]
+WALKED = list(pkgutil.walk_packages(jointdist.__path__, "jointdist."))
+FACES = {"jointdist.kernels", "jointdist.programs", "jointdist.scores", "jointdist.plots"}
+FACES |= {"jointdist.datasets"}  # rooms whose names are had from the room itself
+MODULES = [name for _, name, room in WALKED if not room or name in FACES]
+ROOMS = [name for _, name, room in WALKED if room and name not in FACES]
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_without_a_face_has_a_sentence_and_no_names(room):
+    found = importlib.import_module(room)
+    names = {name for name in vars(found) if not name.startswith("__")}
+    assert found.__doc__.endswith(".")
+    assert all(isinstance(getattr(found, name), types.ModuleType) for name in names)
 
 
 def test_what_is_exported_is_what_is_listed():

@@ -5,12 +5,11 @@ from itertools import product
 from typing import TypeAlias
 
 import numpy as np
+from benchmarks.peers.dists import Mixture
 from scipy.linalg import solve
 from scipy.spatial.distance import cdist
 from scipy.special import softmax
 from sklearn.preprocessing import StandardScaler
-
-from benchmarks.peers.laws import Mixture
 
 __all__ = ["kernel_density", "least_squares"]
 
@@ -36,11 +35,11 @@ def kernel_density(X: np.ndarray, Y: np.ndarray, bandwidths: str) -> Laws:
     found = KDEMultivariateConditional(Y, X, *types, bandwidths, rng=0)
     of_y, of_x = np.split(found.bw, [Y.shape[1]])
 
-    def laws(at: np.ndarray) -> Mixture:
+    def dists(at: np.ndarray) -> Mixture:
         away = cdist(at[:, varied] / of_x, X / of_x, "sqeuclidean")
         return Mixture(softmax(-away / 2, axis=1), Y, of_y)
 
-    return laws
+    return dists
 
 
 def least_squares(X: np.ndarray, Y: np.ndarray, seed: int) -> Laws:
@@ -90,9 +89,9 @@ def least_squares(X: np.ndarray, Y: np.ndarray, seed: int) -> Laws:
     used = a > 0
     centres = to_y.inverse_transform(Y[chosen][used])
 
-    def laws(at: np.ndarray) -> Mixture:
+    def dists(at: np.ndarray) -> Mixture:
         away = cdist(to_x.transform(at), X[chosen][used], "sqeuclidean")
         weights = softmax(np.log(a[used]) - away / (2 * scale**2), axis=1)
         return Mixture(weights, centres, scale * to_y.scale_)
 
-    return laws
+    return dists

@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, TypeAlias
 
 import numpy as np
+from benchmarks.peers.dists import DRAWS, LEVELS, levels
 from scipy.special import ndtri
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import (
@@ -23,7 +24,6 @@ from sklearn.preprocessing import StandardScaler
 import jointdist
 from benchmarks.peers.data import Task, numbers
 from benchmarks.peers.densities import kernel_density, least_squares
-from benchmarks.peers.laws import DRAWS, LEVELS, levels
 
 __all__ = ["METHODS", "Method"]
 
@@ -142,15 +142,15 @@ def ngboost(task: Task, seed: int) -> Predictor:
     from ngboost import NGBRegressor  # noqa: PLC0415
     from ngboost.distns import MultivariateNormal, Normal  # noqa: PLC0415
 
-    law = Normal if task.kind == "law" else MultivariateNormal(task.Y.shape[1])
-    model = NGBRegressor(Dist=law, verbose=False, random_state=seed)
+    dist = Normal if task.kind == "law" else MultivariateNormal(task.Y.shape[1])
+    model = NGBRegressor(Dist=dist, verbose=False, random_state=seed)
     model.fit(numbers(task.X), task.Y)
 
     def predicted(X: Any) -> np.ndarray:
-        laws = model.pred_dist(numbers(X))
+        dists = model.pred_dist(numbers(X))
         if task.kind == "law":
-            return normal(laws.loc, laws.scale)
-        return normal_draws(laws.loc, laws.cov, seed)
+            return normal(dists.loc, dists.scale)
+        return normal_draws(dists.loc, dists.cov, seed)
 
     return predicted
 
@@ -173,8 +173,8 @@ def xgboost_distribution(task: Task, seed: int) -> Predictor:
     model.fit(X[rest], y[rest], eval_set=[(X[held], y[held])], verbose=False)
 
     def predicted(X: Any) -> np.ndarray:
-        laws = model.predict(numbers(X))
-        return normal(laws.loc, laws.scale)
+        dists = model.predict(numbers(X))
+        return normal(dists.loc, dists.scale)
 
     return predicted
 
@@ -233,10 +233,10 @@ def nystroem_logistic(task: Task, seed: int) -> Predictor:
 
 def mixture(fit: Callable[..., Any], task: Task, seed: int) -> Predictor:
     """A conditional density that is a mixture: its quantiles, or draws from it."""
-    laws = fit(numbers(task.X), task.Y, seed)
+    dists = fit(numbers(task.X), task.Y, seed)
     if task.kind == "law":
-        return lambda X: laws(numbers(X)).quantiles()
-    return lambda X: laws(numbers(X)).draws(seed)
+        return lambda X: dists(numbers(X)).quantiles()
+    return lambda X: dists(numbers(X)).draws(seed)
 
 
 def reference_density(X: np.ndarray, Y: np.ndarray, seed: int) -> Any:

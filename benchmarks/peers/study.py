@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.measure import peak_memory
-from benchmarks.peers import laws
+from benchmarks.peers import dists
 from benchmarks.peers.data import SETS, Task, load, present
 from benchmarks.peers.methods import METHODS
 from benchmarks.peers.report import draw, markdown
@@ -135,24 +135,24 @@ def _scored(task: Task, told: np.ndarray, seed: int) -> Row:
     """Return the scores of predictions, by the kind of task."""
     y = task.Y_test
     if task.kind == "law":
-        scores = laws.crps(told, y)
-        low, high = laws.central(told)
+        scores = dists.crps(told, y)
+        low, high = dists.central(told)
         return {
             "loss": "CRPS",
             **_middle(scores),
             "coverage90": float(((low <= y) & (y <= high)).mean()),
             "width90": float((high - low).mean()),
-            "calibration": laws.calibration_error(laws.pit(told, y, seed)),
+            "calibration": dists.calibration_error(dists.pit(told, y, seed)),
         }
     if task.kind == "joint":
-        scores = laws.energy_score(told, y, task.Y.std(axis=0))
+        scores = dists.energy_score(told, y, task.Y.std(axis=0))
         return {"loss": "energy score", **_middle(scores)}
     if task.kind == "event":
         events = y <= task.threshold
         return {
             "loss": "logistic loss",
-            "score": float(laws.logistic_loss(told, events).mean()),
-            "brier": float(laws.brier_score(told, events).mean()),
+            "score": float(dists.logistic_loss(told, events).mean()),
+            "brier": float(dists.brier_score(told, events).mean()),
         }
     return {"loss": "trace error", "score": float(told[1]), "rank": int(told[0])}
 

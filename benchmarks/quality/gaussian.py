@@ -66,22 +66,22 @@ def _default(data: Data, positivity: Any) -> Row:
     return _tested(model.given(data.test.X), data.test)
 
 
-def _tested(laws: Conditional, held: Held) -> Row:
-    share = laws.negative_share()
+def _tested(dists: Conditional, held: Held) -> Row:
+    share = dists.negative_share()
     return {
-        "loss": float(np.mean(scores.second_moment_loss(laws, held.truth))),
+        "loss": float(np.mean(scores.second_moment_loss(dists, held.truth))),
         "negative_share": float(share.mean()),
         "negative_most": float(share.max()),
-        "mass_error": float(scores.normalization_error(laws).max()),
+        "mass_error": float(scores.normalization_error(dists).max()),
     }
 
 
-def _clipped(laws: Conditional, held: Held) -> Row:
+def _clipped(dists: Conditional, held: Held) -> Row:
     """Return the loss of laws whose negative weights are set to zero."""
-    y = laws.atoms()
+    y = dists.atoms()
     products = np.einsum("ni,nj->nij", y, y).reshape(len(y), -1)
-    starts = range(0, len(laws), BLOCK)
-    weights = (np.maximum(laws[i : i + BLOCK].weights(), 0) for i in starts)
+    starts = range(0, len(dists), BLOCK)
+    weights = (np.maximum(dists[i : i + BLOCK].weights(), 0) for i in starts)
     parts = [w @ products / w.sum(axis=1, keepdims=True) for w in weights]
     found = np.concatenate(parts).reshape(held.truth.shape)
     away, size = (np.square(Z).sum(axis=(1, 2)) for Z in (found - held.truth, held.truth))

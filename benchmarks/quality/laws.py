@@ -36,15 +36,15 @@ class Learned:
         The laws.
     """
 
-    law: Conditional
+    dist: Conditional
 
     def crps(self, y: np.ndarray) -> np.ndarray:
         """Return the scores at outcomes."""
-        return scores.crps(self.law, y)
+        return scores.crps(self.dist, y)
 
     def interval(self, level: float) -> np.ndarray:
         """Return the ends of central intervals."""
-        return self.law.interval(level)
+        return self.dist.interval(level)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,11 +5,11 @@ from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
+from benchmarks.quality.dists import Law, Learned, Normal, Weighted
 
 import jointdist
 from benchmarks.peers.data import Task
 from benchmarks.peers.methods import Method
-from benchmarks.quality.laws import Law, Learned, Normal, Weighted
 from jointdist.models.conformal import ConformalCalibration
 
 __all__ = ["CALIBRATED", "METHODS", "OURS", "PEERS"]
@@ -24,11 +24,11 @@ def quantile_forest(task: Task, seed: int) -> Laws:
     model = RandomForestQuantileRegressor(200, min_samples_leaf=5, random_state=seed)
     model.fit(task.X, task.Y)
 
-    def laws(X: np.ndarray) -> Weighted:
+    def dists(X: np.ndarray) -> Weighted:
         pairs = (np.array(own).T for own in model.proximity_counts(X))
         return Weighted.of((task.Y[rows], counts) for rows, counts in pairs)
 
-    return laws
+    return dists
 
 
 def ngboost(task: Task, seed: int) -> Laws:
@@ -37,11 +37,11 @@ def ngboost(task: Task, seed: int) -> Laws:
 
     model = NGBRegressor(verbose=False, random_state=seed).fit(task.X, task.Y)
 
-    def laws(X: np.ndarray) -> Normal:
+    def dists(X: np.ndarray) -> Normal:
         found = model.pred_dist(X)
         return Normal(found.loc, found.scale)
 
-    return laws
+    return dists
 
 
 def learned(make: Callable[..., Any], task: Task, seed: int) -> Laws:

@@ -5,9 +5,9 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+from benchmarks.quality.dists import Law
 
 from benchmarks.peers.data import UCI, Task, load
-from benchmarks.quality.laws import Law
 from benchmarks.quality.measured import measured
 from benchmarks.quality.methods import METHODS
 from benchmarks.quality.section import DEVELOPMENT, EXAM, section
@@ -41,22 +41,22 @@ def compute(one: Settings) -> list[Row]:
 
 def _with_ends(fit: Callable, task: Task, seed: int) -> Callable:
     """Return a function to laws and their intervals, which are part of the prediction."""
-    laws = fit(task, seed)
+    dists = fit(task, seed)
 
     def told(X: np.ndarray) -> tuple[Law, np.ndarray]:
-        law = laws(X)
-        return law, law.interval(LEVEL)
+        dist = dists(X)
+        return dist, dist.interval(LEVEL)
 
     return told
 
 
 def _scores(told: tuple[Law, np.ndarray], task: Task) -> Row:
-    law, (low, high) = told[0], told[1].T
+    dist, (low, high) = told[0], told[1].T
     inside = (low <= task.Y_test) & (task.Y_test <= high)
     return {
         "rows": len(task.Y),
         "tests": len(task.Y_test),
-        "crps": float(law.crps(task.Y_test).mean()),
+        "crps": float(dist.crps(task.Y_test).mean()),
         "coverage": float(inside.mean()),
         "width": float((high - low).mean()),
     }

@@ -3,31 +3,52 @@
 from typing import TYPE_CHECKING, Any
 
 from jointdist import datasets, kernels
+from jointdist.data.executor import Executor
+from jointdist.errors import (
+    InfeasibleError,
+    JointdistError,
+    NotPositiveDefiniteError,
+    SignedDistributionWarning,
+    ToleranceWarning,
+)
 from jointdist.lowrank.cholesky import LowRank, pivoted_cholesky
 
 if TYPE_CHECKING:
     from jointdist import plots, scores
     from jointdist.distributions.conditional import Conditional
+    from jointdist.distributions.signed import Projection
     from jointdist.models.classifier import JointClassifier
     from jointdist.models.cme import ConditionalMeanEmbedding
     from jointdist.models.conformal import ConformalCalibration
+    from jointdist.models.dependence import Dependence
     from jointdist.models.jdl import JointDistribution
     from jointdist.models.jpdl import PolynomialJointDistribution
     from jointdist.models.klr import KernelLogisticRegression
     from jointdist.models.regressor import DistributionRegressor
-    from jointdist.selection.config import Selection
+    from jointdist.programs.solution import Solution
+    from jointdist.selection.config import Selected, Selection
 
 __all__ = [
     "Conditional",
     "ConditionalMeanEmbedding",
     "ConformalCalibration",
+    "Dependence",
     "DistributionRegressor",
+    "Executor",
+    "InfeasibleError",
     "JointClassifier",
     "JointDistribution",
+    "JointdistError",
     "KernelLogisticRegression",
     "LowRank",
+    "NotPositiveDefiniteError",
     "PolynomialJointDistribution",
+    "Projection",
+    "Selected",
     "Selection",
+    "SignedDistributionWarning",
+    "Solution",
+    "ToleranceWarning",
     "datasets",
     "kernels",
     "pivoted_cholesky",
@@ -41,12 +62,16 @@ _LATER = {  # imported when asked for
     "Conditional": "distributions.conditional",
     "ConditionalMeanEmbedding": "models.cme",
     "ConformalCalibration": "models.conformal",
+    "Dependence": "models.dependence",
     "DistributionRegressor": "models.regressor",
     "JointClassifier": "models.classifier",
     "JointDistribution": "models.jdl",
     "KernelLogisticRegression": "models.klr",
     "PolynomialJointDistribution": "models.jpdl",
+    "Projection": "distributions.signed",
+    "Selected": "selection.config",
     "Selection": "selection.config",
+    "Solution": "programs.solution",
     "plots": "",
     "scores": "",
 }

@@ -10,7 +10,7 @@ from copy import deepcopy
 from dataclasses import fields
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
-from jointdist.errors import Words, require
+from jointdist.errors import Text, require
 
 __all__ = ["NestedParameters", "Parametric"]
 
@@ -128,7 +128,7 @@ def _replaced(where: str, path: str, part: Any, params: dict[str, Any]) -> Any:
     known = "as kernels.Gaussian() or Selection(), or one with `get_params`"
     rule = f"an object with parameters, {known}, to set its {', '.join(params)}"
     auto = isinstance(part, str) and part == "auto"
-    got = Words(f"{part!r}, chosen by the fit") if auto else part
+    got = Text(f"{part!r}, chosen by the fit") if auto else part
     require(_has_parameters(part), where, path, rule, got)
     new = _own(where, f"{path}__", part, params)
     if isinstance(part, Parametric):

@@ -19,9 +19,9 @@ __all__ = [
     "InfeasibleError",
     "JointdistError",
     "NotPositiveDefiniteError",
-    "SignedLawWarning",
+    "SignedDistributionWarning",
+    "Text",
     "ToleranceWarning",
-    "Words",
     "is_number",
     "is_whole",
     "refusal",
@@ -42,7 +42,7 @@ class NotPositiveDefiniteError(JointdistError, ValueError):
     """A kernel produced a matrix that is not positive semidefinite."""
 
 
-class SignedLawWarning(UserWarning):
+class SignedDistributionWarning(UserWarning):
     """A law with negative weights has no answer to what was asked."""
 
 
@@ -50,7 +50,7 @@ class ToleranceWarning(UserWarning):
     """A result is returned, but less exact than was asked for."""
 
 
-class Words(str):
+class Text(str):
     """A description of a value, shown without quotation marks in a message."""
 
     __slots__ = ()

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from jointdist import JointDistribution
-from jointdist.data.encoding import Coding, learn_coding
+from jointdist.data.encoding import Encoding, learn_encoding
 
 WORDS = ["pear", "fig", "apple", "fig", "pear"]
 NUMBERS = [0.5, -1.0, 2.0, 3.0, 1e9]
@@ -53,69 +53,69 @@ VECTORS = {
 
 
 def learn(data, **arguments):
-    coding, rows = learn_coding(data, where="fit", name="X", **arguments)
-    return coding, np.asarray(rows.read(0, rows.n))
+    encoding, rows = learn_encoding(data, where="fit", name="X", **arguments)
+    return encoding, np.asarray(rows.read(0, rows.n))
 
 
 @pytest.mark.parametrize("library", TABLES)
 def test_words_are_coded_in_the_order_of_the_alphabet(library):
-    coding, coded = learn(TABLES[library])
-    assert coding.categories == (("apple", "fig", "pear"), None)
-    assert {type(word) for word in coding.categories[0]} == {str}
+    encoding, coded = learn(TABLES[library])
+    assert encoding.categories == (("apple", "fig", "pear"), None)
+    assert {type(word) for word in encoding.categories[0]} == {str}
     named = hasattr(TABLES[library], "columns")
-    assert coding.names == (("fruit", "size") if named else None)
+    assert encoding.names == (("fruit", "size") if named else None)
     assert_array_equal(coded, CODED)
-    assert coding.width == 2
-    assert not coding.numeric
+    assert encoding.width == 2
+    assert not encoding.numeric
 
 
 @pytest.mark.parametrize("other", TABLES)
 @pytest.mark.parametrize("library", ["pandas", "lists"])
 def test_any_table_is_read_with_the_coding_of_another(library, other):
-    coding, _ = learn(TABLES[library])
-    rows = coding.encode(TABLES[other], where="given", name="x")
+    encoding, _ = learn(TABLES[library])
+    rows = encoding.encode(TABLES[other], where="given", name="x")
     assert_array_equal(rows.read(0, 5), CODED)
 
 
 @pytest.mark.parametrize("library", VECTORS)
 def test_vectors_of_words(library):
-    coding, coded = learn(VECTORS[library], vector=True)
-    assert coding.categories == (("apple", "fig", "pear"),)
+    encoding, coded = learn(VECTORS[library], vector=True)
+    assert encoding.categories == (("apple", "fig", "pear"),)
     assert_array_equal(coded[:, 0], [2, 1, 0, 1, 2])
-    rows = coding.encode(VECTORS["list"], where="given", name="y", vector=True)
+    rows = encoding.encode(VECTORS["list"], where="given", name="y", vector=True)
     assert_array_equal(rows.read(0, 5), coded)
 
 
 @pytest.mark.parametrize("library", TABLES)
 def test_decoding_undoes_coding(library):
-    coding, coded = learn(TABLES[library])
-    decoded = coding.decode(coded)
+    encoding, coded = learn(TABLES[library])
+    decoded = encoding.decode(coded)
     assert decoded.dtype == object
     assert_array_equal(decoded, np.array(PAIRS, dtype=object))
-    assert_array_equal(coding.decode(coded[None, :2])[0], decoded[:2])  # of any shape
-    coding, coded = learn(WORDS, vector=True)
-    assert_array_equal(coding.decode(coded)[:, 0], WORDS)
-    coding, coded = learn(np.ones((2, 2)))
-    assert coding.decode(coded) is coded
+    assert_array_equal(encoding.decode(coded[None, :2])[0], decoded[:2])  # of any shape
+    encoding, coded = learn(WORDS, vector=True)
+    assert_array_equal(encoding.decode(coded)[:, 0], WORDS)
+    encoding, coded = learn(np.ones((2, 2)))
+    assert encoding.decode(coded) is coded
 
 
 def test_tables_of_numbers_are_not_copied():
     table = np.ones((4, 2))
-    coding, rows = learn_coding(table, where="fit", name="X")
-    assert coding == Coding((None, None))
-    assert coding.numeric
+    encoding, rows = learn_encoding(table, where="fit", name="X")
+    assert encoding == Encoding((None, None))
+    assert encoding.numeric
     assert np.shares_memory(rows.source, table)
-    rows = coding.encode(table, where="given", name="x")
+    rows = encoding.encode(table, where="given", name="x")
     assert np.shares_memory(rows.source, table)
 
 
 def test_booleans_and_objects_may_be_numbers():
     frame = pd.DataFrame({"word": ["a", "b"], "flag": [True, False], "size": [1, 2]})
-    coding, coded = learn(frame)
-    assert coding.categories == (("a", "b"), None, None)
+    encoding, coded = learn(frame)
+    assert encoding.categories == (("a", "b"), None, None)
     assert_array_equal(coded, [[0, 1, 1], [1, 0, 2]])
-    coding, coded = learn(np.array([[1, 2.5], [3, 4]], dtype=object))
-    assert coding.numeric
+    encoding, coded = learn(np.array([[1, 2.5], [3, 4]], dtype=object))
+    assert encoding.numeric
     assert_array_equal(coded, [[1, 2.5], [3, 4]])
 
 
@@ -198,24 +198,24 @@ def test_tables_that_cannot_be_coded_are_refused(data, message):
     ],
 )
 def test_tables_that_do_not_fit_the_coding_are_refused(data, message):
-    coding, _ = learn(TABLES["pandas"])
+    encoding, _ = learn(TABLES["pandas"])
     with pytest.raises(ValueError, match=r"^given: `x` must be " + message):
-        coding.encode(data, where="given", name="x").read(0, 1)
+        encoding.encode(data, where="given", name="x").read(0, 1)
 
 
 def test_only_the_first_of_many_categories_are_listed():
-    coding, _ = learn([[f"w{i:02}"] for i in range(40)])
+    encoding, _ = learn([[f"w{i:02}"] for i in range(40)])
     with pytest.raises(
         ValueError, match=r"\('w00', .*'w09', \.\.\.\)\. Got 'x' at row 0, co"
     ):
-        coding.encode([["x"]], where="given", name="x")
+        encoding.encode([["x"]], where="given", name="x")
 
 
 def test_other_columns_are_refused_also_of_numbers():
-    coding, _ = learn(pd.DataFrame({"a": [1.0], "b": [2.0]}))
-    assert_array_equal(coding.encode([[1, 2]], where="t", name="x").read(0, 1), [[1, 2]])
+    encoding, _ = learn(pd.DataFrame({"a": [1.0], "b": [2.0]}))
+    assert_array_equal(encoding.encode([[1, 2]], where="t", name="x").read(0, 1), [[1, 2]])
     with pytest.raises(ValueError, match=r"of columns \['a', 'b'\]\. Got \['b', 'a'\]"):
-        coding.encode(pl.DataFrame({"b": [1.0], "a": [2.0]}), where="t", name="x")
+        encoding.encode(pl.DataFrame({"b": [1.0], "a": [2.0]}), where="t", name="x")
 
 
 @pytest.fixture(scope="module")
@@ -249,12 +249,12 @@ def test_models_are_the_same_whatever_the_library(frame):
 
 def test_words_of_y_come_back_as_they_were(frame):
     model = JointDistribution(random_state=0).fit(frame[["price"]], frame["sort"])
-    law = model.given(x=frame[["price"]])
-    assert_array_equal(law.atoms(), frame["sort"])
-    assert (law.mode() == frame["sort"]).mean() > 0.9
-    assert_array_equal(model.predict(frame[["price"]]), law.mode())
+    dist = model.given(x=frame[["price"]])
+    assert_array_equal(dist.atoms(), frame["sort"])
+    assert (dist.mode() == frame["sort"]).mean() > 0.9
+    assert_array_equal(model.predict(frame[["price"]]), dist.mode())
     chances = np.stack(
-        [law.prob(lambda y, w=w: y == w) for w in ("fig", "kiwi", "pear")], 1
+        [dist.prob(lambda y, w=w: y == w) for w in ("fig", "kiwi", "pear")], 1
     )
     assert_allclose(chances.sum(axis=1), 1, rtol=1e-9)
     assert model.score(frame[["price"]], frame["sort"]) > 0.5
@@ -300,25 +300,25 @@ def test_columns_in_another_order_are_refused(frame):
 
 def test_categories_of_a_data_frame_are_words_also_if_they_are_numbers():
     frame = pd.DataFrame({"c": pd.Categorical([3, 1, 3])})
-    coding, rows = learn_coding(frame, where="fit", name="X")
-    assert coding.categories == ((1, 3),)
+    encoding, rows = learn_encoding(frame, where="fit", name="X")
+    assert encoding.categories == ((1, 3),)
     assert_array_equal(rows.read(0, 3)[:, 0], [1, 0, 1])
-    assert_array_equal(coding.decode(rows.read(0, 3))[:, 0], [3, 1, 3])
-    again = coding.encode(frame[1:], where="given", name="x")
+    assert_array_equal(encoding.decode(rows.read(0, 3))[:, 0], [3, 1, 3])
+    again = encoding.encode(frame[1:], where="given", name="x")
     assert_array_equal(again.read(0, 2)[:, 0], [0, 1])
 
 
 def test_an_index_of_words_is_a_column():
-    coding, _ = learn_coding(pd.Index(["b", "a"]), where="fit", name="Y", vector=True)
-    assert coding.categories == (("a", "b"),)
+    encoding, _ = learn_encoding(pd.Index(["b", "a"]), where="fit", name="Y", vector=True)
+    assert encoding.categories == (("a", "b"),)
 
 
 def test_a_series_keeps_its_name_for_messages_and_pictures():
-    coding, _ = learn_coding(
+    encoding, _ = learn_encoding(
         pd.Series([1.0, 2.0], name="y"), where="fit", name="Y", vector=True
     )
-    assert coding.names == ("y",)
+    assert encoding.names == ("y",)
     other = pd.Series([3.0], name="z")
-    assert coding.encode(other, where="given", name="y", vector=True).n == 1
-    plain, _ = learn_coding(pd.Series([1.0, 2.0]), where="fit", name="Y", vector=True)
+    assert encoding.encode(other, where="given", name="y", vector=True).n == 1
+    plain, _ = learn_encoding(pd.Series([1.0, 2.0]), where="fit", name="Y", vector=True)
     assert plain.names is None

@@ -134,12 +134,12 @@ def test_adding_rows_is_fitting_to_all_with_the_same_landmarks(marginals, weight
     ratio = dense_ratio(model, X, Y[:, None], every, x=x, y=Y[:, None])
     assert_allclose(model.ratio(x, Y, grid=True), ratio, rtol=1e-6, atol=1e-6)
     explicit = Explicit(shares * ratio / (ratio @ shares)[:, None], Y)
-    law = model.given(x=x)
-    assert_array_equal(law.atoms(), Y)
-    assert_allclose(law.weights(), explicit.w, rtol=1e-6, atol=1e-8)
-    assert_allclose(law.mean(), explicit.mean(), rtol=1e-6, atol=1e-6)
-    assert_allclose(law.cov(), explicit.cov(), rtol=1e-6, atol=1e-6)
-    assert_array_equal(law.quantile([0.1, 0.9]), explicit.quantile([0.1, 0.9]))
+    dist = model.given(x=x)
+    assert_array_equal(dist.atoms(), Y)
+    assert_allclose(dist.weights(), explicit.w, rtol=1e-6, atol=1e-8)
+    assert_allclose(dist.mean(), explicit.mean(), rtol=1e-6, atol=1e-6)
+    assert_allclose(dist.cov(), explicit.cov(), rtol=1e-6, atol=1e-6)
+    assert_array_equal(dist.quantile([0.1, 0.9]), explicit.quantile([0.1, 0.9]))
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -151,8 +151,8 @@ def test_forgetting_is_the_inverse_of_adding(weighted, rng):
     x = rng.normal(size=(6, 2))
 
     def told():
-        law = model.given(x=x)
-        return law.mean(), law.cov(), law.quantile([0.1, 0.9]), law.weights()
+        dist = model.given(x=x)
+        return dist.mean(), dist.cov(), dist.quantile([0.1, 0.9]), dist.weights()
 
     def changed(method, rows):
         order = rng.permutation(np.arange(900)[rows])
@@ -243,6 +243,6 @@ def test_what_was_forgotten_leaves_no_rounding_behind(y, weight, rng):
     before = model.given(x=[0.0]).var(), model.given(x=[0.0]).mean()
     model.partial_fit([[0.5]], [y], sample_weight=[weight])
     model.forget([[0.5]], [y], sample_weight=[weight])
-    law = model.given(x=[0.0])
-    assert_allclose((law.var(), law.mean()), before, rtol=1e-8)
-    assert_allclose(law.weights().sum(), 1, atol=1e-10)
+    dist = model.given(x=[0.0])
+    assert_allclose((dist.var(), dist.mean()), before, rtol=1e-8)
+    assert_allclose(dist.weights().sum(), 1, atol=1e-10)

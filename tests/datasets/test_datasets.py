@@ -748,9 +748,9 @@ class TestRunningAverages:
     def test_averages_of_cauchy_numbers_are_cauchy(self):
         pair = RunningAverages(3, "cauchy")
         Z = np.hstack(pair.draw(50_000, random_state=1))
-        law = stats.cauchy(scale=0.1)
+        dist = stats.cauchy(scale=0.1)
         for column in (*Z.T, *numbers(pair, 50_000, 1).T):
-            assert stats.kstest(column, law.cdf).pvalue > 1e-3
+            assert stats.kstest(column, dist.cdf).pvalue > 1e-3
 
     def test_cauchy_numbers_have_no_moments(self):
         pair = RunningAverages(2, "cauchy")

@@ -22,7 +22,7 @@ from jointdist.distributions import weights as scan
 from jointdist.distributions.conditions import Fixed
 from jointdist.distributions.energy import energy_scores
 from jointdist.distributions.signed import Laws
-from jointdist.errors import SignedLawWarning
+from jointdist.errors import SignedDistributionWarning
 from jointdist.kernels import Delta, Gaussian
 
 mpl.use("Agg")
@@ -97,11 +97,11 @@ def explicit(*case):
     data = fitted(*case)
     model, shares = data.model, data.w / data.w.sum()
     if side == "y":
-        law, atoms, points = model.given(x=data.x), data.Y, data.y
+        dist, atoms, points = model.given(x=data.x), data.Y, data.y
         ratio = model.ratio(data.x, data.Y, grid=True)
         at_points = model.ratio(data.x, data.y, grid=True)
     else:
-        law, atoms, points = model.given(y=data.y), data.X, data.x
+        dist, atoms, points = model.given(y=data.y), data.X, data.x
         ratio = model.ratio(data.X, data.y, grid=True).T
         at_points = model.ratio(data.x, data.y, grid=True).T
     atoms, points = (a[:, 0] if a.shape[1:] == (1,) else a for a in (atoms, points))
@@ -110,7 +110,7 @@ def explicit(*case):
     return SimpleNamespace(
         data=data,
         side=side,
-        law=law,
+        dist=dist,
         explicit=Explicit(shares * ratio / mass, atoms),
         mass=mass[:, 0],
         atoms=atoms,
@@ -128,7 +128,7 @@ LAWS = [(*case, side) for case in CASES for side in "yx"]
 
 def those(kinds):
     """Return a fixture of the laws of these kinds."""
-    chosen = [law for law in LAWS if kind_of(law[0], law[-1]) in kinds]
+    chosen = [dist for dist in LAWS if kind_of(dist[0], dist[-1]) in kinds]
 
     @pytest.fixture(params=chosen, ids=described)
     def fixture(request):
@@ -143,10 +143,10 @@ with_density = those(["density"])
 
 
 def test_weights_are_the_ratio_of_the_model_on_the_atoms(both):
-    weights = both.law.weights()
+    weights = both.dist.weights()
     assert_allclose(weights, both.explicit.w, **CLOSE)
-    assert_array_equal(both.law.atoms(), both.atoms)
-    assert weights.shape == (len(both.law), len(both.atoms)) == (Q, N)
+    assert_array_equal(both.dist.atoms(), both.atoms)
+    assert weights.shape == (len(both.dist), len(both.atoms)) == (Q, N)
     if both.signed:
         assert (weights < 0).any()
 
@@ -171,7 +171,7 @@ def test_the_ratio_solves_the_problem_of_the_paper(case):
 
 
 def test_mass_is_the_weight_before_it_was_normalised(both):
-    assert_allclose(both.law.mass(), both.mass, **CLOSE)
+    assert_allclose(both.dist.mass(), both.mass, **CLOSE)
     if both.data.model.marginals == "exact":
         assert_allclose(both.mass, 1, **CLOSE)
     elif both.data.model.marginals == "free":
@@ -179,22 +179,24 @@ def test_mass_is_the_weight_before_it_was_normalised(both):
 
 
 def test_means_and_second_moments(numeric):
-    law, explicit = numeric.law, numeric.explicit
+    dist, explicit = numeric.dist, numeric.explicit
     size = np.abs(numeric.atoms).max()
-    assert_allclose(law.mean(), explicit.mean(), atol=1e-10 * size)
-    assert_allclose(law.second_moment(), explicit.second_moment(), atol=1e-10 * size**2)
+    assert_allclose(dist.mean(), explicit.mean(), atol=1e-10 * size)
+    assert_allclose(dist.second_moment(), explicit.second_moment(), atol=1e-10 * size**2)
 
 
 def test_covariances_also_far_from_zero(numeric):
-    law, cov = numeric.law, numeric.explicit.cov()
-    assert_allclose(law.cov(), cov, rtol=1e-9, atol=1e-9)
+    dist, cov = numeric.dist, numeric.explicit.cov()
+    assert_allclose(dist.cov(), cov, rtol=1e-9, atol=1e-9)
     var = cov if cov.ndim == 1 else np.diagonal(cov, axis1=1, axis2=2)
-    assert_allclose(law.var(), var, rtol=1e-9, atol=1e-9)
-    positive = (law.var().reshape(Q, -1) > 0).all(axis=1)
-    assert_allclose(law[positive].std(), np.sqrt(var[positive]), rtol=1e-8)
+    assert_allclose(dist.var(), var, rtol=1e-9, atol=1e-9)
+    positive = (dist.var().reshape(Q, -1) > 0).all(axis=1)
+    assert_allclose(dist[positive].std(), np.sqrt(var[positive]), rtol=1e-8)
     if not positive.all():
-        with pytest.warns(SignedLawWarning, match=r"^Conditional\.std: the variance of"):
-            assert_array_equal(np.isnan(law.std()), law.var() < 0)
+        with pytest.warns(
+            SignedDistributionWarning, match=r"^Conditional\.std: the variance of"
+        ):
+            assert_array_equal(np.isnan(dist.std()), dist.var() < 0)
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (2, 2)])
@@ -207,7 +209,7 @@ def test_expectations_of_functions_of_any_shape(both, shape):
         return np.array([table.setdefault(key, rng.normal(size=shape)) for key in keys])
 
     values = f(both.atoms)  # the same atom has the same value in every block
-    assert_allclose(both.law.expect(f), both.explicit.expect(values), **CLOSE)
+    assert_allclose(both.dist.expect(f), both.explicit.expect(values), **CLOSE)
 
 
 def test_probabilities_of_events(both):
@@ -217,58 +219,58 @@ def test_probabilities_of_events(both):
         same = z[:, None] == chosen
         return (same.all(axis=2) if same.ndim == 3 else same).any(axis=1).astype(bool)
 
-    assert_allclose(both.law.prob(event), both.explicit.expect(event(both.atoms)), **CLOSE)
+    assert_allclose(both.dist.prob(event), both.explicit.expect(event(both.atoms)), **CLOSE)
 
 
 def test_cdf_at_all_points_or_in_pairs(numeric):
-    law, atoms = numeric.law, numeric.atoms
+    dist, atoms = numeric.dist, numeric.atoms
     points = np.concatenate([numeric.points, atoms[:9], atoms[:9] - 1e-3, 2e5 + atoms[:1]])
     F = numeric.explicit.cdf(points)
-    assert_allclose(law.cdf(points), F, **CLOSE)
+    assert_allclose(dist.cdf(points), F, **CLOSE)
     own = numeric.points
-    assert_allclose(law.cdf(own, grid=True), F[:, :Q], **CLOSE)
-    assert_allclose(law.cdf(own), np.diagonal(F), **CLOSE)
-    assert_allclose(law.cdf(own, grid=False), np.diagonal(F), **CLOSE)
+    assert_allclose(dist.cdf(own, grid=True), F[:, :Q], **CLOSE)
+    assert_allclose(dist.cdf(own), np.diagonal(F), **CLOSE)
+    assert_allclose(dist.cdf(own, grid=False), np.diagonal(F), **CLOSE)
     for grid in (None, True, False):
-        assert_allclose(law.cdf(own[0], grid=grid), F[:, 0], **CLOSE)
-    assert_allclose(law[0].cdf(own[:1], grid=True), F[:1, :1], **CLOSE)
-    assert_allclose(law[0].cdf(own[:1]), F[0, :1], **CLOSE)
+        assert_allclose(dist.cdf(own[0], grid=grid), F[:, 0], **CLOSE)
+    assert_allclose(dist[0].cdf(own[:1], grid=True), F[:1, :1], **CLOSE)
+    assert_allclose(dist[0].cdf(own[:1]), F[0, :1], **CLOSE)
 
 
 def test_quantiles_are_those_of_the_running_maximum(numeric):
-    law, expected = numeric.law, numeric.explicit.quantile(LEVELS)
-    assert_array_equal(law.quantile(LEVELS), expected)
-    assert_array_equal(law.quantile(0.25), expected[:, 1])
-    assert_array_equal(law.median(), expected[:, 2])
+    dist, expected = numeric.dist, numeric.explicit.quantile(LEVELS)
+    assert_array_equal(dist.quantile(LEVELS), expected)
+    assert_array_equal(dist.quantile(0.25), expected[:, 1])
+    assert_array_equal(dist.median(), expected[:, 2])
     ends = numeric.explicit.quantile([0.1, 0.9])
-    assert_array_equal(law.interval(0.8), ends)
+    assert_array_equal(dist.interval(0.8), ends)
     many = np.linspace(0.001, 0.999, 60)  # another way through the search
-    assert_array_equal(law.quantile(many), numeric.explicit.quantile(many))
-    assert_array_equal(law.quantile(many[::-1]), law.quantile(many)[:, ::-1])
+    assert_array_equal(dist.quantile(many), numeric.explicit.quantile(many))
+    assert_array_equal(dist.quantile(many[::-1]), dist.quantile(many)[:, ::-1])
 
 
 def test_densities_are_those_of_the_smoothed_sample_times_the_ratio(with_density):
-    law, points = with_density.law, with_density.points
-    assert not law.is_discrete
+    dist, points = with_density.dist, with_density.points
+    assert not dist.is_discrete
     height = smooth_density(with_density.atoms, with_density.shares, points)
     expected = with_density.at_points * height
     close = {"rtol": 1e-8, "atol": 1e-10}
-    assert_allclose(law.pdf(points, grid=True), expected, **close)
-    assert_allclose(law.pdf(points), np.diagonal(expected), **close)
-    assert_allclose(law.pdf(points[:5]), expected[:, :5], **close)
-    assert_allclose(law.pdf(points[3]), expected[:, 3], **close)
-    log = law.logpdf(points, grid=True)
+    assert_allclose(dist.pdf(points, grid=True), expected, **close)
+    assert_allclose(dist.pdf(points), np.diagonal(expected), **close)
+    assert_allclose(dist.pdf(points[:5]), expected[:, :5], **close)
+    assert_allclose(dist.pdf(points[3]), expected[:, 3], **close)
+    log = dist.logpdf(points, grid=True)
     positive = expected > 1e-6
     assert_allclose(log[positive], np.log(expected[positive]), rtol=1e-6, atol=1e-8)
-    assert_array_equal(np.isneginf(log), law.pdf(points, grid=True) <= 0)
+    assert_array_equal(np.isneginf(log), dist.pdf(points, grid=True) <= 0)
     assert log.shape == (Q, Q)
-    assert law.logpdf(points[0]).shape == (Q,)
+    assert dist.logpdf(points[0]).shape == (Q,)
 
 
 def test_modes_are_of_largest_density_or_probability(both):
-    law, mode = both.law, both.law.mode()
+    dist, mode = both.dist, both.dist.mode()
     assert mode.shape == (Q, *both.atoms.shape[1:])
-    if law.is_discrete:
+    if dist.is_discrete:
         keys = [tuple(np.atleast_1d(atom)) for atom in both.atoms]
         height = [
             {key: w[[other == key for other in keys]].sum() for key in set(keys)}
@@ -292,18 +294,18 @@ def test_draws_are_quantiles_or_follow_the_clipped_weights(both):
         expected = both.explicit.quantile(uniform)
     else:
         expected = both.explicit.clipped_draws(uniform)
-    assert_array_equal(both.law.sample(50, random_state=3), expected)
-    again = both.law.sample(50, random_state=np.random.default_rng(3))
+    assert_array_equal(both.dist.sample(50, random_state=3), expected)
+    again = both.dist.sample(50, random_state=np.random.default_rng(3))
     assert_array_equal(again, expected)
-    assert both.law.sample().shape == (Q, 1, *both.atoms.shape[1:])
+    assert both.dist.sample().shape == (Q, 1, *both.atoms.shape[1:])
 
 
 def test_negative_share_and_effective_size(both):
-    assert_allclose(both.law.negative_share(), both.explicit.negative_share(), **CLOSE)
-    size = both.law.effective_size()
+    assert_allclose(both.dist.negative_share(), both.explicit.negative_share(), **CLOSE)
+    size = both.dist.effective_size()
     assert_allclose(size, both.explicit.effective_size(), rtol=1e-8)
     if not both.signed:
-        assert (both.law.negative_share() < 1e-10).all()
+        assert (both.dist.negative_share() < 1e-10).all()
 
 
 def distances(atoms, shares, points):
@@ -325,8 +327,8 @@ def distances(atoms, shares, points):
 def test_energy_scores_are_double_sums(both):
     data = both.data
     apart, near = distances(both.atoms, both.shares, both.points)
-    coded = both.law._atoms.coding.encode(both.points, where="", name="", vector=True)
-    found = energy_scores(both.law._laws, coded.read(0, Q))
+    coded = both.dist._atoms.encoding.encode(both.points, where="", name="", vector=True)
+    found = energy_scores(both.dist._laws, coded.read(0, Q))
     marginal = Explicit(np.tile(both.shares, (Q, 1)), both.atoms)
     size = max(apart.max(), 1)
     assert_allclose(found[0], both.explicit.energy(apart, near), atol=1e-10 * size)
@@ -341,10 +343,10 @@ def test_energy_scores_are_double_sums(both):
 
 def test_the_crps_is_the_squared_distance_of_the_cdf_to_a_step():
     data = fitted("scalar", "exact", "none", weighted=False)
-    law = data.model.given(x=data.x)
-    found = energy_scores(law._laws, data.y[:, None])[0]
+    dist = data.model.given(x=data.x)
+    found = energy_scores(dist._laws, data.y[:, None])[0]
     edges = np.unique(np.concatenate([data.Y, data.y]))
-    F, gaps = law.cdf(edges[:-1], grid=True), np.diff(edges)
+    F, gaps = dist.cdf(edges[:-1], grid=True), np.diff(edges)
     step = data.y[:, None] <= edges[:-1]
     assert_allclose(found, (F - step) ** 2 @ gaps, rtol=1e-10)
 
@@ -352,9 +354,9 @@ def test_the_crps_is_the_squared_distance_of_the_cdf_to_a_step():
 @pytest.mark.parametrize("case", CASES, ids=described)
 def test_predictions_are_means_or_modes(case):
     data = fitted(*case)
-    law, found = data.model.given(x=data.x), data.model.predict(data.x)
+    dist, found = data.model.given(x=data.x), data.model.predict(data.x)
     words = kind_of(case[0], "y") == "words"
-    assert_array_equal(found, law.mode() if words else law.mean())
+    assert_array_equal(found, dist.mode() if words else dist.mean())
 
 
 FOUR = [
@@ -369,45 +371,45 @@ four = pytest.mark.parametrize("case", FOUR, ids=described)
 @four
 @pytest.mark.parametrize("side", ["x", "y"])
 def test_indexing_chooses_laws(case, side):
-    law = explicit(*case, side).law
-    mean = law.expect(lambda z: np.arange(len(z)) % 7)
-    ask = lambda law: law.expect(lambda z: np.arange(len(z)) % 7)  # noqa: E731
+    dist = explicit(*case, side).dist
+    mean = dist.expect(lambda z: np.arange(len(z)) % 7)
+    ask = lambda dist: dist.expect(lambda z: np.arange(len(z)) % 7)  # noqa: E731
     mask = np.arange(Q) % 3 == 0
     for index in (slice(2, 9, 3), [5, 5, 0], mask, slice(None, None, -1)):
-        assert_allclose(ask(law[index]), mean[index], **CLOSE)
+        assert_allclose(ask(dist[index]), mean[index], **CLOSE)
     for index in (0, -1, np.int64(4)):
-        assert len(law[index]) == 1
-        assert_allclose(ask(law[index])[0], mean[index], **CLOSE)
-    every = list(law)
-    assert len(every) == len(law) == Q
+        assert len(dist[index]) == 1
+        assert_allclose(ask(dist[index])[0], mean[index], **CLOSE)
+    every = list(dist)
+    assert len(every) == len(dist) == Q
     assert all(isinstance(one, Conditional) for one in every)
-    assert_allclose(np.concatenate([one.mass() for one in every]), law.mass(), **CLOSE)
+    assert_allclose(np.concatenate([one.mass() for one in every]), dist.mass(), **CLOSE)
     with pytest.raises(IndexError, match=r"^Conditional: index 23 is out of .*23 laws$"):
-        law[Q]
+        dist[Q]
     with pytest.raises(
         ValueError, match=r"^Conditional: `index` must be a choice of at least one"
     ):
-        law[:0]
+        dist[:0]
 
 
 def test_repr_says_what_it_is(both):
-    told = repr(both.law)
+    told = repr(both.dist)
     d = 1 if both.atoms.ndim == 1 else both.atoms.shape[1]
     columns = "one column" if d == 1 else f"{d} columns"
     assert told.startswith(f"Conditional(23 laws of {columns} on 700 atoms")
     if both.numeric and d == 1:
-        assert f"; means {both.law.mean()[0]:.4g}, " in told
+        assert f"; means {both.dist.mean()[0]:.4g}, " in told
         assert told.endswith(", ...)")
-    assert repr(both.law[0]).startswith("Conditional(1 law of ")
+    assert repr(both.dist[0]).startswith("Conditional(1 law of ")
 
 
 def test_frames_have_a_row_a_law(numeric):
-    law = numeric.law
-    law = law[(law.var().reshape(Q, -1) > 0).all(axis=1)]
-    frame = law.to_frame([0.1, 0.9])
+    dist = numeric.dist
+    dist = dist[(dist.var().reshape(Q, -1) > 0).all(axis=1)]
+    frame = dist.to_frame([0.1, 0.9])
     assert isinstance(frame, pd.DataFrame)
-    told = {"mean": law.mean(), "std": law.std()}
-    told |= {"q0.1": law.quantile(0.1), "q0.9": law.quantile(0.9)}
+    told = {"mean": dist.mean(), "std": dist.std()}
+    told |= {"q0.1": dist.quantile(0.1), "q0.9": dist.quantile(0.9)}
     if numeric.atoms.ndim == 2:
         d = numeric.atoms.shape[1]
         told = {
@@ -431,11 +433,12 @@ def test_frames_have_a_row_a_law(numeric):
 )
 def test_plots_are_densities_or_bars(case):
     both = explicit(*case)
-    ax = both.law[:3].plot()
-    if both.law.is_discrete:
+    ax = both.dist[:3].plot()
+    if both.dist.is_discrete:
         values = np.unique(both.atoms)
         assert [label.get_text() for label in ax.get_xticklabels()] == [
-            str(value) for value in both.law._atoms.decoded(both.law._atoms.distinct.points)
+            str(value)
+            for value in both.dist._atoms.decoded(both.dist._atoms.distinct.points)
         ]
         heights = [bar.get_height() for bar in ax.patches]
         expected = [
@@ -448,32 +451,35 @@ def test_plots_are_densities_or_bars(case):
         curves = ax.get_lines()[-3:]
         for i, curve in enumerate(curves):
             y, height = curve.get_data()
-            assert_allclose(height, both.law[i].pdf(y, grid=True)[0], rtol=1e-9)
+            assert_allclose(height, both.dist[i].pdf(y, grid=True)[0], rtol=1e-9)
     assert len(ax.get_legend().get_texts()) == 3
     figure, own = plt.subplots()
-    assert both.law[0].plot(own) is own
+    assert both.dist[0].plot(own) is own
     assert own.get_legend() is None
     plt.close(figure)
     plt.close(ax.figure)
 
 
-def answers(law):
+def answers(dist):
     """Return what a law says to every question that is open to it."""
     told = {
-        name: getattr(law, name)()
+        name: getattr(dist, name)()
         for name in ("mass", "weights", "negative_share", "effective_size", "mode")
     }
-    told["sample"] = law.sample(5, random_state=0)
-    if law._atoms.coding.numeric:
-        points = law._atoms.rows.read(0, len(law))
-        told |= {name: getattr(law, name)() for name in ("mean", "var", "cov", "median")}
-        told["second_moment"] = law.second_moment()
-        told["cdf"], told["cdf_grid"] = law.cdf(points), law.cdf(points[:3], grid=True)
-        told["quantile"] = law.quantile(LEVELS)
-        if not law.is_discrete:
-            told["pdf"], told["pdf_grid"] = law.pdf(points), law.pdf(points[:3], grid=True)
-    told["energy"] = energy_scores(law._laws, law._atoms.rows.read(0, len(law)))[0]
-    told["prob"] = law.prob(lambda z: z.reshape(len(z), -1)[:, 0] == law.atoms().flat[0])
+    told["sample"] = dist.sample(5, random_state=0)
+    if dist._atoms.encoding.numeric:
+        points = dist._atoms.rows.read(0, len(dist))
+        told |= {name: getattr(dist, name)() for name in ("mean", "var", "cov", "median")}
+        told["second_moment"] = dist.second_moment()
+        told["cdf"], told["cdf_grid"] = dist.cdf(points), dist.cdf(points[:3], grid=True)
+        told["quantile"] = dist.quantile(LEVELS)
+        if not dist.is_discrete:
+            told["pdf"], told["pdf_grid"] = (
+                dist.pdf(points),
+                dist.pdf(points[:3], grid=True),
+            )
+    told["energy"] = energy_scores(dist._laws, dist._atoms.rows.read(0, len(dist)))[0]
+    told["prob"] = dist.prob(lambda z: z.reshape(len(z), -1)[:, 0] == dist.atoms().flat[0])
     return told
 
 
@@ -503,29 +509,29 @@ def test_conditions_that_do_not_fit_are_asked_in_parts(case, monkeypatch):
     for condition in ({"x": data.x}, {"y": data.y}):
         expected = answers(data.model.given(**condition))
         with monkeypatch.context() as patch:
-            law = data.model.given(**condition)
-            patch.setattr(queries, "_KEPT", 12 * law._atoms.rank)
-            assert len(list(law._laws.queries.parts())) == 2
-            assert_same_answers(answers(law), expected, rtol=1e-11, atol=1e-11)
+            dist = data.model.given(**condition)
+            patch.setattr(queries, "_KEPT", 12 * dist._atoms.rank)
+            assert len(list(dist._laws.queries.parts())) == 2
+            assert_same_answers(answers(dist), expected, rtol=1e-11, atol=1e-11)
 
 
 @four
 def test_scans_that_do_not_fit_are_made_in_parts(case, monkeypatch):
     data = fitted(*case)
-    law = data.model.given(x=data.x)
-    expected = answers(law)
+    dist = data.model.given(x=data.x)
+    expected = answers(dist)
     monkeypatch.setattr(scan, "_CELLS", 300)
-    assert_same_answers(answers(law), expected, rtol=1e-11, atol=1e-11)
+    assert_same_answers(answers(dist), expected, rtol=1e-11, atol=1e-11)
 
 
 @pytest.mark.parametrize("kind", ["scalar", "inflated"])
 def test_many_atoms_are_smoothed_in_cells(kind, monkeypatch):
     data = fitted(kind, "exact", "none", weighted=False)
-    law = data.model.given(x=data.x)
+    dist = data.model.given(x=data.x)
     points = np.linspace(-5, 5, 60)[:, None]
-    expected = law._laws.support.density.at(points)
+    expected = dist._laws.support.density.at(points)
     monkeypatch.setattr(density, "_MANY", 100)
-    smooth = density.smoothed(law._atoms)
+    smooth = density.smoothed(dist._atoms)
     assert smooth.shares.sum() == pytest.approx(1)
     assert_allclose(smooth.at(points), expected, rtol=2e-3)
 
@@ -569,12 +575,12 @@ def test_a_weight_of_two_is_two_rows():
     X, w = rng.normal(size=(150, 2)), np.arange(150) % 3
     Y = X[:, 0] + rng.normal(size=150)
     model = JointDistribution(Gaussian(2.0), Gaussian(2.0), regularization=1e-3)
-    law = model.fit(X, Y, w).given(x=X[:9])
+    dist = model.fit(X, Y, w).given(x=X[:9])
     same = model.fit(np.repeat(X, w, axis=0), np.repeat(Y, w)).given(x=X[:9])
-    assert_allclose(law.mean(), same.mean(), atol=1e-6)
-    assert_allclose(law.cov(), same.cov(), atol=1e-6)
-    assert_array_equal(law.quantile(LEVELS), same.quantile(LEVELS))
-    assert_allclose(law.pdf(Y[:9]), same.pdf(Y[:9]), atol=0.02)  # fewer in effect, wider
+    assert_allclose(dist.mean(), same.mean(), atol=1e-6)
+    assert_allclose(dist.cov(), same.cov(), atol=1e-6)
+    assert_array_equal(dist.quantile(LEVELS), same.quantile(LEVELS))
+    assert_allclose(dist.pdf(Y[:9]), same.pdf(Y[:9]), atol=0.02)  # fewer in effect, wider
 
 
 def test_marginals_are_laws_too():
@@ -585,13 +591,13 @@ def test_marginals_are_laws_too():
             ratio = data.model.ratio(data.X, data.Y, grid=True)
             w = shares * np.tensordot(ratio, shares, axes=(axis, 0))
             explicit = Explicit(w[None, :] / w.sum(), atoms)
-            law = data.model.marginal(of)
-            assert_allclose(law.weights(), explicit.w, **CLOSE)
-            assert_allclose(law.mass(), [w.sum()], **CLOSE)
-            assert_allclose(law.mean(), explicit.mean(), **CLOSE)
-            assert_array_equal(law.quantile(LEVELS), explicit.quantile(LEVELS))
+            dist = data.model.marginal(of)
+            assert_allclose(dist.weights(), explicit.w, **CLOSE)
+            assert_allclose(dist.mass(), [w.sum()], **CLOSE)
+            assert_allclose(dist.mean(), explicit.mean(), **CLOSE)
+            assert_array_equal(dist.quantile(LEVELS), explicit.quantile(LEVELS))
             if marginals == "exact":
-                assert_allclose(law.weights()[0], shares, **CLOSE)
+                assert_allclose(dist.weights()[0], shares, **CLOSE)
             if marginals != "free":
                 assert_allclose(w.sum(), 1, **CLOSE)
 
@@ -609,42 +615,42 @@ def without_law(kind):
     "kind", ["inflated", "scalar", "vector", "words", "mixed", "counts"]
 )
 def test_conditions_without_a_law_are_nan(kind):
-    law, usual = without_law(kind)
-    assert law.mass()[1] == pytest.approx(-1)
+    dist, usual = without_law(kind)
+    assert dist.mass()[1] == pytest.approx(-1)
     names = ["weights", "negative_share", "effective_size"]
-    numeric, scalar = law._atoms.coding.numeric, law._atoms.width == 1
+    numeric, scalar = dist._atoms.encoding.numeric, dist._atoms.width == 1
     if numeric:
         names += ["mean", "var", "cov", "second_moment", "median", "interval", "mode"]
     told = {name: getattr(Conditional, name) for name in names}
-    told["expect"] = lambda law: law.expect(lambda z: np.arange(len(z)) % 5)
+    told["expect"] = lambda dist: dist.expect(lambda z: np.arange(len(z)) % 5)
     if numeric:
-        told["sample"] = lambda law: law.sample(4, random_state=0)
-        point = law.atoms()[0]
-        told["cdf"] = lambda law: law.cdf(point)
-        told["cdfs"] = lambda law: law.cdf(law.atoms()[: len(law)])
-    if not law.is_discrete:
-        told["pdf"] = lambda law: law.pdf(point)
-        told["logpdf"] = lambda law: law.logpdf(point)
+        told["sample"] = lambda dist: dist.sample(4, random_state=0)
+        point = dist.atoms()[0]
+        told["cdf"] = lambda dist: dist.cdf(point)
+        told["cdfs"] = lambda dist: dist.cdf(dist.atoms()[: len(dist)])
+    if not dist.is_discrete:
+        told["pdf"] = lambda dist: dist.pdf(point)
+        told["logpdf"] = lambda dist: dist.logpdf(point)
     for name, ask in told.items():
         with pytest.warns(
-            SignedLawWarning, match=r"^Conditional: 1 of 3 conditions have no"
+            SignedDistributionWarning, match=r"^Conditional: 1 of 3 conditions have no"
         ):
-            found = ask(law)
+            found = ask(dist)
         assert np.isnan(found[1]).all(), name
         assert_allclose(found[[0, 2]], ask(usual)[[0, 2]], **CLOSE, err_msg=name)
     if numeric and scalar:
-        with pytest.warns(SignedLawWarning):
-            assert ", nan, " in repr(law)
+        with pytest.warns(SignedDistributionWarning):
+            assert ", nan, " in repr(dist)
 
 
 @pytest.mark.parametrize("kind", ["words", "mixed"])
 def test_words_without_a_law_are_none(kind):
-    law, usual = without_law(kind)
-    for ask in (Conditional.mode, lambda law: law.sample(4, random_state=0)):
+    dist, usual = without_law(kind)
+    for ask in (Conditional.mode, lambda dist: dist.sample(4, random_state=0)):
         with pytest.warns(
-            SignedLawWarning, match=r"^Conditional: 1 of 3 conditions have no"
+            SignedDistributionWarning, match=r"^Conditional: 1 of 3 conditions have no"
         ):
-            found = ask(law)
+            found = ask(dist)
         assert found.dtype == object
         assert set(found[1].ravel() if found[1] is not None else [None]) == {None}
         assert_array_equal(found[[0, 2]], ask(usual)[[0, 2]])
@@ -653,10 +659,10 @@ def test_words_without_a_law_are_none(kind):
 def test_clipped_draws_follow_their_law():
     """A chi-square test, of words."""
     data = fitted("words", "exact", "none", weighted=False)
-    law = data.model.given(x=data.x[:1])
-    clipped = np.maximum(law.weights()[0], 0)
+    dist = data.model.given(x=data.x[:1])
+    clipped = np.maximum(dist.weights()[0], 0)
     p = np.array([clipped[word == data.Y].sum() for word in WORDS]) / clipped.sum()
-    drawn = law.sample(20_000, random_state=0)[0]
+    drawn = dist.sample(20_000, random_state=0)[0]
     counts = np.array([(drawn == word).sum() for word in WORDS])
     seen = p > 1e-9
     assert counts[~seen].sum() == 0
@@ -680,25 +686,25 @@ def test_nothing_has_the_size_of_conditions_times_atoms(kind):
         random_state=0,
         executor=Executor(workers=2),
     ).fit(X, Y)
-    law = model.given(x=X[:q])
+    dist = model.given(x=X[:q])
     names = ["mass", "mode", "negative_share", "effective_size", "__repr__"]
     asked = {
-        "prob": lambda: law.prob(lambda z: z.reshape(len(z), -1)[:, 0] == z.flat[0]),
-        "sample": lambda: law.sample(3, random_state=0),
+        "prob": lambda: dist.prob(lambda z: z.reshape(len(z), -1)[:, 0] == z.flat[0]),
+        "sample": lambda: dist.sample(3, random_state=0),
         "score": lambda: model.score(X[:q], Y[:q]),
-        "iterate": lambda: [one.mass() for one in law[:20]],
+        "iterate": lambda: [one.mass() for one in dist[:20]],
     }
     if kind in ("scalar", "vector"):
         names += ["mean", "std", "cov", "second_moment", "interval", "to_frame"]
         asked |= {
-            "quantile": lambda: law.quantile([0.1, 0.5, 0.9]),
-            "cdf": lambda: law.cdf(Y[:q]),
-            "cdfs": lambda: law.cdf(Y[:900], grid=True),
-            "pdf": lambda: law.pdf(Y[:q]),
-            "logpdf": lambda: law.logpdf(Y[:900], grid=True),
-            "expect": lambda: law.expect(lambda z: z**3),
+            "quantile": lambda: dist.quantile([0.1, 0.5, 0.9]),
+            "cdf": lambda: dist.cdf(Y[:q]),
+            "cdfs": lambda: dist.cdf(Y[:900], grid=True),
+            "pdf": lambda: dist.pdf(Y[:q]),
+            "logpdf": lambda: dist.logpdf(Y[:900], grid=True),
+            "expect": lambda: dist.expect(lambda z: z**3),
         }
-    asked |= {name: getattr(law, name) for name in names}
+    asked |= {name: getattr(dist, name) for name in names}
     peaks = {}
     tracemalloc.start()
     try:
@@ -714,12 +720,12 @@ def test_nothing_has_the_size_of_conditions_times_atoms(kind):
 
 def test_a_constant_column_has_no_density(rng):
     x = rng.normal(size=(200, 1))
-    law = JointDistribution(random_state=0).fit(x, np.c_[x, np.ones(200)]).given(x=x[:3])
+    dist = JointDistribution(random_state=0).fit(x, np.c_[x, np.ones(200)]).given(x=x[:3])
     with pytest.raises(
         ValueError, match=r"^Conditional\.pdf: `y` must be of a variable with"
     ):
-        law.pdf([0.0, 1.0])
-    assert (law.mode()[:, 1] == 1).all()
+        dist.pdf([0.0, 1.0])
+    assert (dist.mode()[:, 1] == 1).all()
 
 
 def test_densities_far_out_are_those_of_the_nearest_gaussian():
@@ -735,10 +741,10 @@ def test_densities_far_out_are_those_of_the_nearest_gaussian():
 def test_the_frame_of_words_has_their_probabilities(rng):
     x = rng.normal(size=(200, 1))
     y = np.where(x[:, 0] + rng.normal(size=200) > 0, "up", "down")
-    law = JointDistribution(random_state=0).fit(x, y).given(x=[-1.0, 1.0])
-    frame = law.to_frame()
+    dist = JointDistribution(random_state=0).fit(x, y).given(x=[-1.0, 1.0])
+    frame = dist.to_frame()
     assert list(frame.columns) == ["down", "up"]
-    assert_allclose(frame["up"], law.prob(lambda y: y == "up"), atol=1e-12)
+    assert_allclose(frame["up"], dist.prob(lambda y: y == "up"), atol=1e-12)
 
 
 def test_novelty_is_what_the_landmarks_miss(rng):
@@ -758,6 +764,6 @@ def test_novelty_is_what_the_landmarks_miss(rng):
 def test_the_cdf_at_infinity_is_one(rng):
     X = rng.normal(size=(100, 2))
     for Y, far in ((X[:, 0], np.inf), (X, [np.inf, np.inf])):
-        law = JointDistribution(random_state=0).fit(X, Y).given(x=X[:3])
-        assert_allclose(law.cdf(far), 1, atol=1e-9)
-        assert_allclose(law.cdf(-np.asarray(far)), 0, atol=1e-9)
+        dist = JointDistribution(random_state=0).fit(X, Y).given(x=X[:3])
+        assert_allclose(dist.cdf(far), 1, atol=1e-9)
+        assert_allclose(dist.cdf(-np.asarray(far)), 0, atol=1e-9)

@@ -17,7 +17,7 @@ CLOSE = {"rtol": 1e-9, "atol": 1e-9}
 @pytest.fixture(
     params=[("scalar", "projected"), ("scalar", "none"), ("vector", "projected")]
 )
-def laws(request):
+def dists(request):
     """Return moved laws, those that they were, by what they were moved, and outcomes."""
     kind, positivity = request.param
     data = sides(kind)
@@ -37,73 +37,73 @@ def laws(request):
         rng.uniform(0.1, 3, (len(base), d)),
     )
     inner = base._laws
-    how = {"names": inner.coding, "unit": np.ones(d)}
-    law = Conditional(Moved.of(inner, inner.queries, shift, stretch, **how))
+    how = {"names": inner.encoding, "unit": np.ones(d)}
+    dist = Conditional(Moved.of(inner, inner.queries, shift, stretch, **how))
     y = shift + stretch * (data.y.reshape(len(base), d) + 1e-6)  # not at an atom
     squeezed = [a[:, 0] if d == 1 else a for a in (shift, stretch, y)]
-    return law, base, *squeezed
+    return dist, base, *squeezed
 
 
-def test_atoms_and_weights(laws):
-    law, base, shift, stretch, _ = laws
-    assert_array_equal(law.weights(), base.weights())
+def test_atoms_and_weights(dists):
+    dist, base, shift, stretch, _ = dists
+    assert_array_equal(dist.weights(), base.weights())
     want = shift[:, None] + stretch[:, None] * base.atoms()
-    assert_allclose(law.atoms(), want, rtol=1e-12)
+    assert_allclose(dist.atoms(), want, rtol=1e-12)
 
 
-def test_all_that_laws_are_asked_is_of_their_atoms(laws):
-    law, base, _, _, y = laws
-    weights, atoms = law.weights(), law.atoms()
+def test_all_that_laws_are_asked_is_of_their_atoms(dists):
+    dist, base, _, _, y = dists
+    weights, atoms = dist.weights(), dist.atoms()
     each = [Explicit(w[None], z) for w, z in zip(weights, atoms, strict=True)]
 
     def every(name, *args):
         return np.concatenate([getattr(one, name)(*args) for one in each])
 
-    assert_allclose(law.mean(), every("mean"), **CLOSE)
-    assert_allclose(law.second_moment(), every("second_moment"), rtol=1e-9, atol=1e-6)
-    assert_allclose(law.cov(), every("cov"), rtol=1e-7, atol=1e-8)
-    assert_allclose(law.var(), base.var() * (law.var() / base.var()), **CLOSE)
-    assert_allclose(law.quantile(LEVELS), every("quantile", LEVELS), **CLOSE)
+    assert_allclose(dist.mean(), every("mean"), **CLOSE)
+    assert_allclose(dist.second_moment(), every("second_moment"), rtol=1e-9, atol=1e-6)
+    assert_allclose(dist.cov(), every("cov"), rtol=1e-7, atol=1e-8)
+    assert_allclose(dist.var(), base.var() * (dist.var() / base.var()), **CLOSE)
+    assert_allclose(dist.quantile(LEVELS), every("quantile", LEVELS), **CLOSE)
     at = y[:1]
-    assert_allclose(law.cdf(at[0]), every("cdf", at)[:, 0], **CLOSE)
+    assert_allclose(dist.cdf(at[0]), every("cdf", at)[:, 0], **CLOSE)
     own = [one.cdf(point[None])[0, 0] for one, point in zip(each, y, strict=True)]
-    assert_allclose(law.cdf(y), own, **CLOSE)
+    assert_allclose(dist.cdf(y), own, **CLOSE)
     f = lambda z: np.cos(z) if z.ndim == 1 else np.cos(z).sum(axis=1)  # noqa: E731
     want = [(w * f(z)).sum() for w, z in zip(weights, atoms, strict=True)]
-    assert_allclose(law.expect(f), want, **CLOSE)
+    assert_allclose(dist.expect(f), want, **CLOSE)
     event = lambda z: z > 0 if z.ndim == 1 else z[:, 0] > 0  # noqa: E731
     want = [(w * event(z)).sum() for w, z in zip(weights, atoms, strict=True)]
-    assert_allclose(law.prob(event), want, **CLOSE)
+    assert_allclose(dist.prob(event), want, **CLOSE)
 
 
-def test_logarithms_of_densities_far_away(laws):
+def test_logarithms_of_densities_far_away(dists):
     """Densities there are zero for rounding; the logarithms of valid ones are finite."""
-    law, base, *_ = laws
-    far, near = law.mean() + 1e4, law.mean()
-    assert (law.pdf(far) == 0).all()
-    finite = np.isfinite(law.logpdf(far))
-    assert_array_equal(finite, np.full(len(law), base._laws.projection() is not None))
-    assert_array_equal(np.isfinite(scores.log_score(law, far)), finite)
-    positive = law.pdf(near) > 0
-    assert_allclose(np.exp(law.logpdf(near)[positive]), law.pdf(near)[positive])
+    dist, base, *_ = dists
+    far, near = dist.mean() + 1e4, dist.mean()
+    assert (dist.pdf(far) == 0).all()
+    finite = np.isfinite(dist.logpdf(far))
+    assert_array_equal(finite, np.full(len(dist), base._laws.projection() is not None))
+    assert_array_equal(np.isfinite(scores.log_score(dist, far)), finite)
+    positive = dist.pdf(near) > 0
+    assert_allclose(np.exp(dist.logpdf(near)[positive]), dist.pdf(near)[positive])
 
 
-def test_densities_and_draws(laws):
-    law, base, shift, stretch, y = laws
+def test_densities_and_draws(dists):
+    dist, base, shift, stretch, y = dists
     unit = stretch if stretch.ndim == 1 else stretch.prod(axis=1)
-    assert_allclose(law.pdf(y), base.pdf((y - shift) / stretch) / unit, rtol=1e-10)
-    grid = law.pdf(y[:4], grid=True)
-    assert_allclose(np.diagonal(grid), law[:4].pdf(y[:4]), rtol=1e-10)
-    drawn = law.sample(5, random_state=3)
+    assert_allclose(dist.pdf(y), base.pdf((y - shift) / stretch) / unit, rtol=1e-10)
+    grid = dist.pdf(y[:4], grid=True)
+    assert_allclose(np.diagonal(grid), dist[:4].pdf(y[:4]), rtol=1e-10)
+    drawn = dist.sample(5, random_state=3)
     want = shift[:, None] + stretch[:, None] * base.sample(5, random_state=3)
     assert_allclose(drawn, want, rtol=1e-10)
-    assert_allclose(law.mode(), shift + stretch * base.mode(), rtol=1e-10)
-    assert_allclose(law[2:5].mean(), law.mean()[2:5], rtol=1e-12)
+    assert_allclose(dist.mode(), shift + stretch * base.mode(), rtol=1e-10)
+    assert_allclose(dist[2:5].mean(), dist.mean()[2:5], rtol=1e-12)
 
 
-def test_scores(laws):
-    law, _, _, _, y = laws
-    weights, atoms = law.weights(), law.atoms()
+def test_scores(dists):
+    dist, _, _, _, y = dists
+    weights, atoms = dist.weights(), dist.atoms()
 
     def distance(a, b):
         apart = a[:, None] - b
@@ -113,17 +113,17 @@ def test_scores(laws):
         Explicit(w[None], z).energy(distance(z, z), distance(own[None], z))[0]
         for w, z, own in zip(weights, atoms, y, strict=True)
     ]
-    found = scores.energy_score(law, y, units=1.0)
+    found = scores.energy_score(dist, y, units=1.0)
     if y.ndim == 1:
         assert_allclose(found, want, **CLOSE)
-        assert_allclose(scores.crps(law, y), want, **CLOSE)
+        assert_allclose(scores.crps(dist, y), want, **CLOSE)
     else:  # by draws that are spread evenly
         assert_allclose(found, want, rtol=0.1, atol=0.05)
         assert_allclose(found.mean(), np.mean(want), rtol=0.02)
 
 
-def test_some_atoms_stand_for_many(laws, monkeypatch):
-    law, *_ = laws
-    exact = law.expect(np.abs)
+def test_some_atoms_stand_for_many(dists, monkeypatch):
+    dist, *_ = dists
+    exact = dist.expect(np.abs)
     monkeypatch.setattr(moved, "_STAND", 250)
-    assert_allclose(law.expect(np.abs), exact, rtol=0.05, atol=0.5)
+    assert_allclose(dist.expect(np.abs), exact, rtol=0.05, atol=0.5)

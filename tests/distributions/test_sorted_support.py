@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from strategies import seeds
 
-from jointdist.data.encoding import Coding
+from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
 from jointdist.data.table import as_rows
 from jointdist.distributions import quantiles as quantiles_module
@@ -36,7 +36,7 @@ def atoms_of(values, weights=None, executor=None, rank=3, scale=1.0):
     w = np.ones(len(values)) if weights is None else weights
     mean = w / w.sum() @ basis.features(values[:, None])
     executor = executor or Executor(workers=1)
-    return Atoms(basis, Coding((None,)), rows, weights, mean, executor)
+    return Atoms(basis, Encoding((None,)), rows, weights, mean, executor)
 
 
 def laws_of(atoms, rng, count, size):
@@ -95,16 +95,16 @@ def test_cdfs_and_quantiles_of_signed_laws(sample, size):
     values, weights, rng = sample
     atoms = atoms_of(values, weights)
     t, w = laws_of(atoms, rng, 4, size)
-    explicit, laws = Explicit(w, values), Laws(Support(atoms), Fixed(t))
+    explicit, dists = Explicit(w, values), Laws(Support(atoms), Fixed(t))
     points = np.concatenate([values[:20], rng.normal(size=5), [-99.0, 99.0]])
     close = {"rtol": 1e-9, "atol": 1e-9 * (1 + size)}
     F = explicit.cdf(points)
-    assert_allclose(laws.cdf(points[:, None], paired=False), F, **close)
-    pairs = laws.cdf(points[:4, None], paired=True)
+    assert_allclose(dists.cdf(points[:, None], paired=False), F, **close)
+    pairs = dists.cdf(points[:4, None], paired=True)
     assert_allclose(pairs, np.diagonal(F), **close)
     levels = np.concatenate([[1e-6, 0.5, 1 - 1e-6], rng.random(9)])
     for some in (levels, levels[:3]):  # many and few are sought in other ways
-        found = laws.quantile(some)[:, :, 0]
+        found = dists.quantile(some)[:, :, 0]
         assert_array_equal(found, explicit.quantile(some))
 
 
@@ -192,12 +192,12 @@ def test_many_laws_are_worked_on_some_at_a_time(monkeypatch, rng):
     t, w = laws_of(atoms, rng, 60, 5.0)
     monkeypatch.setattr(ordered_module, "_LAWS", 3)
     monkeypatch.setattr(quantiles_module, "_CELLS", 70)
-    laws, explicit = Laws(Support(atoms), Fixed(t)), Explicit(w, values)
+    dists, explicit = Laws(Support(atoms), Fixed(t)), Explicit(w, values)
     levels = np.array([0.2, 0.6])
-    assert_array_equal(laws.quantile(levels)[:, :, 0], explicit.quantile(levels))
+    assert_array_equal(dists.quantile(levels)[:, :, 0], explicit.quantile(levels))
     points = values[:50]
     assert_allclose(
-        laws.cdf(points[:, None], paired=False), explicit.cdf(points), atol=1e-9
+        dists.cdf(points[:, None], paired=False), explicit.cdf(points), atol=1e-9
     )
 
 
@@ -212,7 +212,7 @@ def test_columns_are_ordered_one_by_one(rng):
     )
     mean = basis.features(table).mean(axis=0)
     rows = as_rows(table, where="t", name="Y")
-    atoms = Atoms(basis, Coding((None, None)), rows, None, mean, Executor(1))
+    atoms = Atoms(basis, Encoding((None, None)), rows, None, mean, Executor(1))
     t = np.array([[0.5, -0.7], [0.0, 0.0]])
     w = 1 + t @ basis.features(table).T
     explicit = Explicit(w / w.sum(axis=1, keepdims=True), table)

@@ -28,8 +28,8 @@ def likelihood(theta, Z, U, S, nu):
     kernel = Gaussian(scale) if nu == math.inf else Matern(scale, nu)
     K = kernel(Z, Z) * S + np.exp(theta[-1]) * np.eye(len(Z))
     amplitude = np.sum(U * np.linalg.solve(K, U)) / U.size
-    law = multivariate_normal(np.zeros(len(Z)), amplitude * K)
-    return -law.logpdf(U.T).sum()
+    dist = multivariate_normal(np.zeros(len(Z)), amplitude * K)
+    return -dist.logpdf(U.T).sum()
 
 
 @SMOOTHNESS

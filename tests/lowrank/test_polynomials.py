@@ -81,22 +81,22 @@ LAWS = {
 class TestOrthonormal:
     """The Gram matrix over the sample is the identity, whatever the sample."""
 
-    @pytest.mark.parametrize("law", LAWS)
+    @pytest.mark.parametrize("dist", LAWS)
     @pytest.mark.parametrize("d", [1, 2, 3, 5])
     @pytest.mark.parametrize("degree", [1, 2, 3, 4])
-    def test_every_law(self, law, d, degree):
+    def test_every_law(self, dist, d, degree):
         rng = np.random.default_rng(d + degree)
-        X = LAWS[law](rng, (1000, d))
+        X = LAWS[dist](rng, (1000, d))
         found = polynomials(degree, X)
         assert_allclose(gram(found.x, X), np.eye(found.x.rank), atol=1e-8)
         assert found.x.rank + found.dropped[0] == comb(d + degree, d)
-        if law in {"normal", "far away", "tiny", "huge", "t3", "Cauchy", "lognormal"}:
+        if dist in {"normal", "far away", "tiny", "huge", "t3", "Cauchy", "lognormal"}:
             assert found.dropped == (0, 0)
 
-    @pytest.mark.parametrize("law", ["normal", "Cauchy", "binary", "counts"])
-    def test_many_rows(self, law):
+    @pytest.mark.parametrize("dist", ["normal", "Cauchy", "binary", "counts"])
+    def test_many_rows(self, dist):
         """More than are made orthonormal at first."""
-        X = LAWS[law](np.random.default_rng(0), (40_000, 3))
+        X = LAWS[dist](np.random.default_rng(0), (40_000, 3))
         found = polynomials(4, X)
         assert_allclose(gram(found.x, X), np.eye(found.x.rank), atol=1e-8)
         moments = np.asarray(found.moments.gram_x) / 40_000
@@ -206,16 +206,16 @@ class TestOrthonormal:
         assert type(there.x.core).__module__.startswith("array_api_strict")
         assert_allclose(np.asarray(there.x.features(strict(X))), here.x.features(X))
 
-    @pytest.mark.parametrize("law", ["normal", "t3", "binary", "counts"])
+    @pytest.mark.parametrize("dist", ["normal", "t3", "binary", "counts"])
     @pytest.mark.parametrize("weighted", [False, True])
-    def test_products(self, law, weighted):
+    def test_products(self, dist, weighted):
         """The structure constants multiply functions, also away from the sample."""
         rng = np.random.default_rng(0)
-        X = LAWS[law](rng, (800, 2))
+        X = LAWS[dist](rng, (800, 2))
         w = rng.integers(1, 4, 800).astype(float) if weighted else None
         found = polynomials(4, X, weights=w).x
         kept, C = structure(found, rows(X), w, executor=Executor(block_rows=300))
-        Z = X[:50] if law in {"binary", "counts"} else 3 * X[:50] + 5
+        Z = X[:50] if dist in {"binary", "counts"} else 3 * X[:50] + 5
         F = found.features(Z)
         k = np.count_nonzero(found.exponents.sum(axis=1) <= 2)
         assert_array_equal(kept, np.arange(k))
@@ -257,8 +257,8 @@ class TestClosedForm:
 
     def test_exact_marginals(self):
         X, Y = sample(500, 2)
-        law = JPDL4().fit(X, Y).given(x=5 * X)
-        assert_allclose(law.mass(), 1, atol=1e-9)
+        dist = JPDL4().fit(X, Y).given(x=5 * X)
+        assert_allclose(dist.mass(), 1, atol=1e-9)
 
     def test_known_truth(self):
         """Correlation one half: the coefficients are the powers of it (Mehler)."""
@@ -399,10 +399,10 @@ class TestSumsOfSquares:
         X, Y = sample(500, 2)
         model = JPDL4(positivity="sos").fit(X, Y)
         assert_allclose(model.squares(X, Y), model.ratio(X, Y), atol=1e-6)
-        law = model.given(x=4 * X)
-        assert_allclose(law.negative_share(), 0, atol=1e-12)
-        assert law.mass().min() > 0
-        assert_allclose(law.weights().sum(axis=1), 1)
+        dist = model.given(x=4 * X)
+        assert_allclose(dist.negative_share(), 0, atol=1e-12)
+        assert dist.mass().min() > 0
+        assert_allclose(dist.weights().sum(axis=1), 1)
 
     def test_total_mass(self):
         X, Y = sample(300, 1, rho=0.9)

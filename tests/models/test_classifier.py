@@ -28,10 +28,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import jointdist as jd
-from jointdist.data.encoding import Coded, Coding, learn_coding
+from jointdist.data.encoding import Coded, Encoding, learn_encoding
 from jointdist.data.folds import held_out
 from jointdist.data.table import as_rows
-from jointdist.errors import SignedLawWarning, ToleranceWarning
+from jointdist.errors import SignedDistributionWarning, ToleranceWarning
 from jointdist.kernels import Gaussian, Polynomial
 from jointdist.models.classifier import JointClassifier
 from jointdist.programs.simplex import onto_simplex
@@ -122,8 +122,8 @@ class TestSelection:
         for ridge, score in zip(found.regularizations, found.scores, strict=True):
             # the strength of a ridge is its product with the number of rows
             other = JointClassifier(Gaussian(0.8), regularization=ridge * 60 / 45)
-            law = other.fit(X[rest], y[rest]).given(X[held])
-            P = np.column_stack([law.prob(lambda z, k=k: z == k) for k in range(3)])
+            dist = other.fit(X[rest], y[rest]).given(X[held])
+            P = np.column_stack([dist.prob(lambda z, k=k: z == k) for k in range(3)])
             brier = np.mean(np.sum((P - np.eye(3)[y[held]]) ** 2, axis=1))
             assert_allclose(score, brier / 2, rtol=1e-8)
 
@@ -204,9 +204,9 @@ def test_programs_make_probabilities_positive_by_themselves(flowers, positivity)
     model = fitted(X, y, regularization=1e-5, positivity=positivity)
     signed = fitted(X, y, regularization=1e-5).given(X).weights()
     assert signed.min() < -1e-3
-    law = model.given(X)
-    assert law.weights().min() >= -1e-12
-    raw = np.stack([law.prob(lambda y, k=k: y == k) for k in range(3)], axis=1)
+    dist = model.given(X)
+    assert dist.weights().min() >= -1e-12
+    raw = np.stack([dist.prob(lambda y, k=k: y == k) for k in range(3)], axis=1)
     assert_allclose(model.predict_proba(X), raw, atol=1e-9)
 
 
@@ -216,7 +216,7 @@ def test_a_law_without_mass_has_the_shares_of_the_sample(flowers):
     far = np.random.default_rng(3).uniform(-4, 4, size=(4000, 2))
     none = ~(model.given(far).mass() > 0)
     assert none.any()
-    with pytest.warns(SignedLawWarning, match="have no law"):
+    with pytest.warns(SignedDistributionWarning, match="have no law"):
         P = model.predict_proba(far)
     assert_allclose(P[none], np.tile(np.bincount(y) / 200, (none.sum(), 1)))
 
@@ -240,12 +240,12 @@ def test_laws_speak_the_labels(flowers, kind):
     assert model.predict(X).dtype == known.dtype
     assert_array_equal(model.predict(X), known[plain.predict(X)])
     assert_allclose(model.predict_proba(X), plain.predict_proba(X), atol=1e-9)
-    law = model.given(X[:7])
-    assert_array_equal(law.mode(), model.predict(X[:7]))
-    signed = [law.prob(lambda y, label=label: y == label) for label in known]
+    dist = model.given(X[:7])
+    assert_array_equal(dist.mode(), model.predict(X[:7]))
+    signed = [dist.prob(lambda y, label=label: y == label) for label in known]
     assert_allclose(onto_simplex(np.transpose(signed)), model.predict_proba(X[:7]))
-    assert set(np.unique(law.sample(50, random_state=0))) <= set(known)
-    frame = law.to_frame()
+    assert set(np.unique(dist.sample(50, random_state=0))) <= set(known)
+    frame = dist.to_frame()
     assert list(frame.columns) == [str(label) for label in known.tolist()]
     assert_allclose(frame.to_numpy(), np.transpose(signed))
     back = model.joint_.given(y=known[:2]).mean()
@@ -275,13 +275,13 @@ def test_data_frames_with_words(library, rng):
 
 def test_tables_may_be_coded_already():
     rows = as_rows(np.array([[1.0], [0.0]]), where="fit", name="y")
-    coded = Coded(Coding(((7, 9),)), rows)
-    assert learn_coding(coded, where="fit", name="y") is coded
-    assert coded.coding.encode(coded, where="fit", name="y") is rows
-    again = coded.coding.encode([9, 7], where="fit", name="y", vector=True)
+    coded = Coded(Encoding(((7, 9),)), rows)
+    assert learn_encoding(coded, where="fit", name="y") is coded
+    assert coded.encoding.encode(coded, where="fit", name="y") is rows
+    again = coded.encoding.encode([9, 7], where="fit", name="y", vector=True)
     assert_array_equal(again.read(0, 2), [[1], [0]])
     with pytest.raises(ValueError, match=r"must be of categories \[\(7, 8\)\]\. Got"):
-        Coding(((7, 8),)).encode(coded, where="fit", name="y")
+        Encoding(((7, 8),)).encode(coded, where="fit", name="y")
 
 
 def test_arrays_of_other_libraries(xp, flowers):

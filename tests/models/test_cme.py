@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import jointdist as jd
-from jointdist.errors import InfeasibleError, SignedLawWarning, ToleranceWarning
+from jointdist.errors import InfeasibleError, SignedDistributionWarning, ToleranceWarning
 from jointdist.kernels import Delta, Gaussian, Laplace, Polynomial
 from jointdist.programs import Status
 
@@ -69,50 +69,50 @@ class TestFull:
         X, Y, rng = sample(n, seed)
         w = rng.integers(1, 4, n).astype(float) if weighted else None
         Z = rng.normal(size=(5, 2))
-        law = CME(self.kernel, regularization=ridge, low_rank=False).fit(X, Y, w).given(Z)
+        dist = CME(self.kernel, regularization=ridge, low_rank=False).fit(X, Y, w).given(Z)
         B = dense_weights(self.kernel, X, ridge, Z, w)
-        assert_allclose(law.expect(np.sin), B @ np.sin(Y), atol=1e-7)
-        assert_allclose(law.mass(), B.sum(axis=1), atol=1e-7)
+        assert_allclose(dist.expect(np.sin), B @ np.sin(Y), atol=1e-7)
+        assert_allclose(dist.mass(), B.sum(axis=1), atol=1e-7)
 
     def test_every_linear_question(self):
         X, Y, rng = sample(80)
         Z = rng.normal(size=(7, 2))
-        law = CME(self.kernel, regularization=1e-3, low_rank=False).fit(X, Y).given(Z)
+        dist = CME(self.kernel, regularization=1e-3, low_rank=False).fit(X, Y).given(Z)
         B = dense_weights(self.kernel, X, 1e-3, Z)
         order = np.lexsort(Y.T[::-1])
-        assert_allclose(law.atoms(), Y[order])
-        assert_allclose(law.weights(), B[:, order], atol=1e-10)
-        assert_allclose(law.mean(), B @ Y, atol=1e-9)
+        assert_allclose(dist.atoms(), Y[order])
+        assert_allclose(dist.weights(), B[:, order], atol=1e-10)
+        assert_allclose(dist.mean(), B @ Y, atol=1e-9)
         second = np.einsum("qn,ni,nj->qij", B, Y, Y)
-        assert_allclose(law.second_moment(), second, atol=1e-8)
+        assert_allclose(dist.second_moment(), second, atol=1e-8)
         below = (Y <= [0.3, 3.1]).all(axis=1)
-        assert_allclose(law.cdf([0.3, 3.1]), B @ below, atol=1e-10)
-        assert_allclose(law.prob(lambda y: y[:, 0] > 0), B @ (Y[:, 0] > 0), atol=1e-10)
+        assert_allclose(dist.cdf([0.3, 3.1]), B @ below, atol=1e-10)
+        assert_allclose(dist.prob(lambda y: y[:, 0] > 0), B @ (Y[:, 0] > 0), atol=1e-10)
 
     def test_what_is_not_linear_is_of_the_law_divided_by_its_mass(self):
         X, Y, rng = sample(80)
         y, Z = Y[:, 0], rng.normal(size=(7, 2))
         model = CME(Gaussian(3.0), regularization=1e-2, low_rank=False).fit(X, y)
-        law = model.given(Z)
+        dist = model.given(Z)
         B = dense_weights(model.kernel_x_, X, 1e-2, Z)
         P = B / B.sum(axis=1, keepdims=True)
-        assert_allclose(law.var(), P @ y**2 - (P @ y) ** 2, atol=1e-9)
-        assert_allclose(law.cov(), law.var(), atol=1e-9)
+        assert_allclose(dist.var(), P @ y**2 - (P @ y) ** 2, atol=1e-9)
+        assert_allclose(dist.cov(), dist.var(), atol=1e-9)
         negative = -np.minimum(B, 0).sum(axis=1) / np.abs(B).sum(axis=1)
-        assert_allclose(law.negative_share(), negative, atol=1e-9)
-        assert_allclose(law.effective_size(), 1 / (P**2).sum(axis=1), rtol=1e-8)
+        assert_allclose(dist.negative_share(), negative, atol=1e-9)
+        assert_allclose(dist.effective_size(), 1 / (P**2).sum(axis=1), rtol=1e-8)
         order = np.argsort(y)
         reached = np.maximum.accumulate(np.cumsum(P[:, order], axis=1), axis=1)
         first = (reached < 0.3 - 1e-12).sum(axis=1)
-        assert_allclose(law.quantile(0.3), y[order][first])
+        assert_allclose(dist.quantile(0.3), y[order][first])
 
     def test_equal_rows_of_y_are_one_atom(self):
         X, _, rng = sample(50)
         y = rng.integers(0, 3, 50)
-        law = CME(self.kernel, regularization=1e-2, low_rank=False).fit(X, y).given(X[:4])
+        dist = CME(self.kernel, regularization=1e-2, low_rank=False).fit(X, y).given(X[:4])
         B = dense_weights(self.kernel, X, 1e-2, X[:4])
-        assert_allclose(law.atoms(), [0, 1, 2])
-        assert_allclose(law.weights(), np.stack([B @ (y == i) for i in range(3)], 1))
+        assert_allclose(dist.atoms(), [0, 1, 2])
+        assert_allclose(dist.weights(), np.stack([B @ (y == i) for i in range(3)], 1))
 
     def test_the_mean_is_kernel_ridge_regression(self):
         from sklearn.kernel_ridge import KernelRidge  # noqa: PLC0415
@@ -143,8 +143,8 @@ class TestLowRank:
         w = rng.integers(1, 4, 150).astype(float) if weighted else None
         Z, points = rng.normal(size=(9, 2)), Y[:3] + 0.1
         low = CME(kernel, kernel, regularization=ridge, tol=0.0, random_state=0)
-        law = low.fit(X, Y, w).given(Z)
-        found = law.expect(lambda y: kernel(y, points))
+        dist = low.fit(X, Y, w).given(Z)
+        found = dist.expect(lambda y: kernel(y, points))
         B = dense_weights(kernel, X, ridge, Z, w)
         assert_allclose(found, B @ kernel(Y, points), atol=max(1e-6, 1e-10 / ridge))
 
@@ -160,13 +160,13 @@ class TestLowRank:
     def test_functions_are_evaluated_at_the_pivots(self):
         X, Y, rng = sample(900, 3)
         model = CME(Gaussian(1.5), Gaussian(1.5), tol=1e-2, random_state=0).fit(X, Y)
-        law, m = model.given(rng.normal(size=(5, 2))), model.basis_y_.rank
-        assert law.atoms().shape == (m, 2)
+        dist, m = model.given(rng.normal(size=(5, 2))), model.basis_y_.rank
+        assert dist.atoms().shape == (m, 2)
         pivots = Y[model.basis_y_.pivots]
-        assert_allclose(np.sort(law.atoms(), axis=0), np.sort(pivots, axis=0))
+        assert_allclose(np.sort(dist.atoms(), axis=0), np.sort(pivots, axis=0))
         event = lambda y: y[:, 0] > 0.2  # noqa: E731
-        indicator = law.weights() @ event(law.atoms())
-        assert_allclose(law.prob(event), indicator, atol=1e-12)
+        indicator = dist.weights() @ event(dist.atoms())
+        assert_allclose(dist.prob(event), indicator, atol=1e-12)
 
     def test_the_objective_is_that_of_the_full_matrices(self):
         """Eq. `eq:condembobj`, divided by the number of rows."""
@@ -240,22 +240,22 @@ class TestConstraints:
     def test_on_average(self):
         free, X = self.fitted()
         model, _ = self.fitted(normalization="average", positivity="average")
-        law = model.given(X)
+        dist = model.given(X)
         assert model.solution_.status is Status.OPTIMAL
-        assert_allclose(law.mass().mean(), 1.0, atol=1e-10)
-        assert law.weights().mean(axis=0).min() >= -1e-10
+        assert_allclose(dist.mass().mean(), 1.0, atol=1e-10)
+        assert dist.weights().mean(axis=0).min() >= -1e-10
         assert free.given(X).weights().mean(axis=0).min() < -1e-6
         assert model.solution_.objective >= free.solution_.objective
 
     @pytest.mark.parametrize("normalization", ["none", "average"])
     def test_positivity_at_every_row(self, normalization):
         model, X = self.fitted(normalization=normalization, positivity="sample")
-        law = model.given(X)
+        dist = model.given(X)
         assert model.solution_.status.ok
-        assert law.weights().min() >= -1e-9
-        assert_allclose(law.negative_share(), 0, atol=1e-9)
+        assert dist.weights().min() >= -1e-9
+        assert_allclose(dist.negative_share(), 0, atol=1e-9)
         if normalization == "average":
-            assert_allclose(law.mass().mean(), 1.0, atol=1e-9)
+            assert_allclose(dist.mass().mean(), 1.0, atol=1e-9)
         assert len(model.grid_rows_) == 300
 
     @pytest.mark.parametrize("n", [100, 500])
@@ -280,10 +280,10 @@ class TestConstraints:
         y = X[:, 0] + rng.normal(size=200)
         model = CME(Delta(), Gaussian(1.0), regularization=1e-3, random_state=0)
         model.set_params(normalization="sample", positivity="sample").fit(X, y)
-        law = model.given(X)
+        dist = model.given(X)
         assert model.solution_.status.ok
-        assert_allclose(law.mass(), 1, atol=1e-8)
-        assert law.weights().min() >= -1e-9
+        assert_allclose(dist.mass(), 1, atol=1e-8)
+        assert dist.weights().min() >= -1e-9
 
     @pytest.mark.parametrize("positivity", ["none", "average", "sample"])
     def test_infeasible(self, positivity):
@@ -315,27 +315,27 @@ class TestLaws:
 
     @pytest.fixture(scope="class")
     @staticmethod
-    def law():
+    def dist():
         x, e = np.random.default_rng(0).normal(size=(2, 3000))
         model = CME(regularization=1e-4, random_state=0).fit(x[:, None], x + 0.5 * e)
         return model.given(np.array([-1.0, 0.0, 1.0]))
 
-    def test_mean_and_spread(self, law):
-        assert_allclose(law.mean(), [-1, 0, 1], atol=0.1)
-        assert_allclose(law.mass(), 1, atol=0.05)
+    def test_mean_and_spread(self, dist):
+        assert_allclose(dist.mean(), [-1, 0, 1], atol=0.1)
+        assert_allclose(dist.mass(), 1, atol=0.05)
 
-    def test_density_integrates_to_the_mass(self, law):
+    def test_density_integrates_to_the_mass(self, dist):
         y = np.linspace(-12, 12, 4001)
-        assert_allclose(np.trapezoid(law.pdf(y), y), law.mass(), rtol=1e-6)
+        assert_allclose(np.trapezoid(dist.pdf(y), y), dist.mass(), rtol=1e-6)
 
     @pytest.mark.parametrize("low_rank", [True, False])
     def test_the_density_is_as_wide_as_the_law(self, low_rank):
         x, e = np.random.default_rng(0).normal(size=(2, 2000))
         model = CME(low_rank=low_rank, random_state=0).fit(x[:, None], x + 0.5 * e)
-        law, y = model.given([[0.0]]), np.linspace(-6, 6, 2001)
-        density = law.pdf(y, grid=True)[0] / law.mass()
+        dist, y = model.given([[0.0]]), np.linspace(-6, 6, 2001)
+        density = dist.pdf(y, grid=True)[0] / dist.mass()
         spread = np.sqrt(np.trapezoid(density * y**2, y))
-        assert_allclose(spread, law.std()[0], atol=0.1)
+        assert_allclose(spread, dist.std()[0], atol=0.1)
 
     @pytest.mark.parametrize("low_rank", [True, False])
     def test_few_values(self, low_rank):
@@ -344,27 +344,27 @@ class TestLaws:
             rng.normal(size=(500, 1)),
             rng.choice([0.0, 10.0, 10.1], 500, p=[0.4, 0.3, 0.3]),
         )
-        law = CME(low_rank=low_rank, random_state=0).fit(x, y).given([[0.0]])
-        assert law.is_discrete
-        assert law.mode() == law.atoms()[law.weights()[0].argmax()]
+        dist = CME(low_rank=low_rank, random_state=0).fit(x, y).given([[0.0]])
+        assert dist.is_discrete
+        assert dist.mode() == dist.atoms()[dist.weights()[0].argmax()]
         with pytest.raises(ValueError, match="of a variable with a density"):
-            law.pdf(5.0)
+            dist.pdf(5.0)
 
-    def test_the_mode_is_the_atom_of_the_highest_density(self, law):
-        atoms = law.atoms()
-        highest = law.pdf(atoms, grid=True).argmax(axis=1)
-        assert_allclose(law.mode(), atoms[highest])
+    def test_the_mode_is_the_atom_of_the_highest_density(self, dist):
+        atoms = dist.atoms()
+        highest = dist.pdf(atoms, grid=True).argmax(axis=1)
+        assert_allclose(dist.mode(), atoms[highest])
 
-    def test_paired_densities(self, law):
+    def test_paired_densities(self, dist):
         y = np.array([-1.0, 0.2, 0.9])
-        assert_allclose(law.pdf(y), np.diag(law.pdf(y, grid=True)))
+        assert_allclose(dist.pdf(y), np.diag(dist.pdf(y, grid=True)))
 
-    def test_draws_are_atoms(self, law):
-        assert np.isin(law.sample(50, random_state=0), law.atoms()).all()
+    def test_draws_are_atoms(self, dist):
+        assert np.isin(dist.sample(50, random_state=0), dist.atoms()).all()
 
-    def test_some_laws(self, law):
-        assert_allclose(law[1:].mean(), law.mean()[1:])
-        assert_allclose(law[1:].mass(), law.mass()[1:])
+    def test_some_laws(self, dist):
+        assert_allclose(dist[1:].mean(), dist.mean()[1:])
+        assert_allclose(dist[1:].mass(), dist.mass()[1:])
 
     def test_novelty(self):
         x = np.random.default_rng(0).normal(size=(300, 1))
@@ -376,31 +376,31 @@ class TestLaws:
 
     def test_far_away_there_is_no_law(self):
         x = np.random.default_rng(0).normal(size=(300, 1))
-        law = CME(Gaussian(1.0), random_state=0).fit(x, x).given([[60.0]])
-        assert_allclose(law.mass(), 0, atol=1e-12)
-        assert_allclose(law.mean(), 0, atol=1e-12)
-        with pytest.warns(SignedLawWarning, match="have no law"):
-            assert np.isnan(law.median())
+        dist = CME(Gaussian(1.0), random_state=0).fit(x, x).given([[60.0]])
+        assert_allclose(dist.mass(), 0, atol=1e-12)
+        assert_allclose(dist.mean(), 0, atol=1e-12)
+        with pytest.warns(SignedDistributionWarning, match="have no law"):
+            assert np.isnan(dist.median())
 
     def test_hardly_any_mass_is_no_law(self):
         rng = np.random.default_rng(0)
         x, y = rng.normal(size=(300, 1)), 1e5 * rng.standard_cauchy(size=(300, 2))
         model = CME(Gaussian(1.0), Gaussian(1e4), regularization=1.0, random_state=0)
-        law = model.fit(x, y).given(np.linspace(2, 15, 200)[:, None])
-        some = law.mass() > 1e-8
-        assert np.any((law.mass() > 1e-12) & ~some)  # of which few digits are right
-        with pytest.warns(SignedLawWarning, match="have no law"):
-            score = jd.scores.energy_score(law, np.zeros((200, 2)))
+        dist = model.fit(x, y).given(np.linspace(2, 15, 200)[:, None])
+        some = dist.mass() > 1e-8
+        assert np.any((dist.mass() > 1e-12) & ~some)  # of which few digits are right
+        with pytest.warns(SignedDistributionWarning, match="have no law"):
+            score = jd.scores.energy_score(dist, np.zeros((200, 2)))
         assert_array_equal(np.isnan(score), ~some)
         assert np.all(score[some] >= 0)  # a distance
 
     def test_words(self):
         frame = pd.DataFrame({"x": list("aabbb" * 20), "y": list("uvvvu" * 20)})
         model = CME(regularization=1e-6, random_state=0).fit(frame[["x"]], frame["y"])
-        law = model.given(pd.DataFrame({"x": ["a", "b"]}))
-        chance = law.prob(lambda y: y == "v")
+        dist = model.given(pd.DataFrame({"x": ["a", "b"]}))
+        chance = dist.prob(lambda y: y == "v")
         assert_allclose(chance, [0.5, 2 / 3], atol=1e-3)
-        assert_allclose(law.to_frame().to_numpy().sum(axis=1), 1, atol=1e-3)
+        assert_allclose(dist.to_frame().to_numpy().sum(axis=1), 1, atol=1e-3)
         assert model.predict(pd.DataFrame({"x": ["b"]})).tolist() == ["v"]
 
 

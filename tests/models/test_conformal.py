@@ -99,8 +99,8 @@ def test_coverage_of_exchangeable_rows(base):
     for seed in range(runs):
         X, y = data(60, seed)
         model = ConformalCalibration(base, share=0.4, random_state=seed)
-        law = model.fit(X[:-20], y[:-20]).given(X[-20:])
-        inside.append(scores.coverage(law, y[-20:], level).mean())
+        dist = model.fit(X[:-20], y[:-20]).given(X[-20:])
+        inside.append(scores.coverage(dist, y[-20:], level).mean())
     mean, error = np.mean(inside), np.std(inside) / np.sqrt(runs)
     assert mean >= level - 3 * error
     assert mean <= level + 2 / 17 + 0.05 + 3 * error  # and what an atom weighs
@@ -112,10 +112,10 @@ class Narrow(jd.JointDistribution):
     stretch = 0.5
 
     def given(self, x=None, *, y=None):
-        laws = super().given(x, y=y)._laws
-        mean, s = laws.means() + laws.atoms.origin, self.stretch
-        scale, how = np.full_like(mean, s), {"names": laws.coding, "unit": np.ones(1)}
-        return Conditional(Moved.of(laws, laws.queries, (1 - s) * mean, scale, **how))
+        dists = super().given(x, y=y)._laws
+        mean, s = dists.means() + dists.atoms.origin, self.stretch
+        scale, how = np.full_like(mean, s), {"names": dists.encoding, "unit": np.ones(1)}
+        return Conditional(Moved.of(dists, dists.queries, (1 - s) * mean, scale, **how))
 
 
 class Narrower(Narrow):
@@ -127,14 +127,14 @@ def test_a_model_that_is_too_sure_of_itself_is_mended():
     X_test, y_test = data(2000, 1)
     narrow = Narrow(*SIDES, regularization=1e-2, random_state=0)
     before = narrow.fit(X, y).given(X_test)
-    law = ConformalCalibration(narrow, random_state=0).fit(X, y).given(X_test)
-    assert isinstance(law._laws, Moved)
+    dist = ConformalCalibration(narrow, random_state=0).fit(X, y).given(X_test)
+    assert isinstance(dist._laws, Moved)
     assert scores.coverage(before, y_test).mean() < 0.7
     low, high = stats.beta(541, 60).ppf([1e-3, 1 - 1e-3])  # of 600 rows held back
-    assert low - 0.02 < scores.coverage(law, y_test).mean() < high + 0.02
-    assert scores.crps(law, y_test).mean() < scores.crps(before, y_test).mean()
-    assert scores.log_score(law, y_test).mean() < scores.log_score(before, y_test).mean()
-    assert_allclose(law.cdf(law.median(), grid=False), 0.5, atol=0.02)
+    assert low - 0.02 < scores.coverage(dist, y_test).mean() < high + 0.02
+    assert scores.crps(dist, y_test).mean() < scores.crps(before, y_test).mean()
+    assert scores.log_score(dist, y_test).mean() < scores.log_score(before, y_test).mean()
+    assert_allclose(dist.cdf(dist.median(), grid=False), 0.5, atol=0.02)
 
 
 @pytest.mark.parametrize("name", BASES)
@@ -142,14 +142,14 @@ def test_densities_are_smooth_and_integrate_to_one(name):
     X, y = data(1000)
     X_test, y_test = data(500, 1)
     model = ConformalCalibration(BASES[name], random_state=0).fit(X, y)
-    before, law = model.estimator_.given(X_test), model.given(X_test)
+    before, dist = model.estimator_.given(X_test), model.given(X_test)
     at = np.linspace(-5, 5, 2001)
-    densities = law[:20].pdf(at, grid=True)
+    densities = dist[:20].pdf(at, grid=True)
     few = name == "signed embedding"  # pivots, of which a running maximum keeps fewer
     assert_allclose(np.trapezoid(densities, at), 1, atol=1e-3)
-    assert_allclose(law[:3].pdf(at[1000]), densities[:3, 1000])
+    assert_allclose(dist[:3].pdf(at[1000]), densities[:3, 1000])
     worst = scores.log_score(before, y_test, floor=1e-3).mean() + (0.15 if few else 0.05)
-    assert scores.log_score(law, y_test, floor=1e-3).mean() < worst
+    assert scores.log_score(dist, y_test, floor=1e-3).mean() < worst
 
 
 def test_outcomes_beyond_all_atoms_leave_no_finite_end():
@@ -157,23 +157,23 @@ def test_outcomes_beyond_all_atoms_leave_no_finite_end():
     model = ConformalCalibration(
         Narrower(*SIDES, regularization=1e-2, random_state=0), random_state=0
     )
-    law = model.fit(X, y).given(X[:3])
+    dist = model.fit(X, y).given(X[:3])
     with pytest.warns(ToleranceWarning, match="beyond all atoms"):
-        assert_array_equal(law.interval(0.9), [[-np.inf, np.inf]] * 3)
-    assert np.isfinite(law.quantile([0.05, 0.95])).all()
+        assert_array_equal(dist.interval(0.9), [[-np.inf, np.inf]] * 3)
+    assert np.isfinite(dist.quantile([0.05, 0.95])).all()
 
 
 @pytest.mark.parametrize("name", BASES)
 def test_levels_that_are_even_leave_laws_alone(name):
     X, y = data(300)
-    laws = valid(BASES[name].fit(X, y).given(X[:7])._laws)
+    dists = valid(BASES[name].fit(X, y).given(X[:7])._laws)
     even = Recalibration.of(np.arange(1, 100) / 100)
-    same = Recalibrated(laws, even)
+    same = Recalibrated(dists, even)
     at = np.linspace(-2, 2, 9)
     assert_allclose(
-        same.cdf(at, grid=True), Conditional(laws).cdf(at, grid=True), atol=1e-12
+        same.cdf(at, grid=True), Conditional(dists).cdf(at, grid=True), atol=1e-12
     )
-    assert_allclose(same.mean(), Conditional(laws).mean(), atol=1e-12)
+    assert_allclose(same.mean(), Conditional(dists).mean(), atol=1e-12)
 
 
 def test_valid_laws_stay_as_they_are_and_signed_ones_rise():
@@ -193,56 +193,56 @@ def test_valid_laws_stay_as_they_are_and_signed_ones_rise():
 def test_all_that_laws_are_asked_is_of_one_law(name):
     X, y = data(500)
     model = ConformalCalibration(BASES[name], random_state=0).fit(X, y)
-    law = model.given(X[:6])
-    values, weights = law.atoms(), law.weights()
+    dist = model.given(X[:6])
+    values, weights = dist.atoms(), dist.weights()
     assert (weights >= 0).all()
     assert_allclose(weights.sum(axis=1), 1)
-    assert_allclose(law.mean(), weights @ values, atol=1e-10)
-    assert_allclose(law.var(), weights @ values**2 - law.mean() ** 2, atol=1e-10)
+    assert_allclose(dist.mean(), weights @ values, atol=1e-10)
+    assert_allclose(dist.var(), weights @ values**2 - dist.mean() ** 2, atol=1e-10)
     at = np.linspace(-1, 1, 5)
     below = (values[:, None] <= at).astype(float)
-    assert_allclose(law.cdf(at, grid=True), weights @ below, atol=1e-10)
-    assert_allclose(law.prob(lambda v: v <= 0.2), law.cdf(0.2), atol=1e-10)
-    median = law.quantile(0.5)
-    assert (law.cdf(median, grid=False) >= 0.5 - 1e-9).all()
-    drawn = law.sample(4000, random_state=0)
-    assert_allclose(drawn.mean(axis=1), law.mean(), atol=0.05)
-    assert_allclose(model.predict(X[:6]), law.mean())
+    assert_allclose(dist.cdf(at, grid=True), weights @ below, atol=1e-10)
+    assert_allclose(dist.prob(lambda v: v <= 0.2), dist.cdf(0.2), atol=1e-10)
+    median = dist.quantile(0.5)
+    assert (dist.cdf(median, grid=False) >= 0.5 - 1e-9).all()
+    drawn = dist.sample(4000, random_state=0)
+    assert_allclose(drawn.mean(axis=1), dist.mean(), atol=0.05)
+    assert_allclose(model.predict(X[:6]), dist.mean())
 
 
 def test_cdfs_are_mapped_at_the_values_of_the_sample():
     X, y = data(200)  # each value has a cell of its own
     model = ConformalCalibration(joint(positivity="isotonic"), random_state=0).fit(X, y)
-    base, law = model.estimator_.given(X[:4]), model.given(X[:4])
-    at = law.atoms()
+    base, dist = model.estimator_.given(X[:4]), model.given(X[:4])
+    at = dist.atoms()
     expected = model.recalibration_(base.cdf(at, grid=True))
-    assert_allclose(law.cdf(at, grid=True), expected, atol=1e-12)
+    assert_allclose(dist.cdf(at, grid=True), expected, atol=1e-12)
 
 
 def test_intervals_are_those_of_the_law_at_levels_rounded_outwards():
     X, y = data(1000)
     model = ConformalCalibration(joint(), random_state=0).fit(X, y)
-    law = model.given(X[:20])
-    low, high = law.interval(0.9).T
+    dist = model.given(X[:20])
+    low, high = dist.interval(0.9).T
     # but for an atom: laws are mapped at the ends of cells
-    inner, outer = law.quantile([0.055, 0.945]), law.quantile([0.04, 0.96])
+    inner, outer = dist.quantile([0.055, 0.945]), dist.quantile([0.04, 0.96])
     assert (low <= inner[:, 0]).all()
     assert (high >= inner[:, 1]).all()
     assert (low >= outer[:, 0]).all()
     assert (high <= outer[:, 1]).all()
-    part = law[[3, 5]]
-    assert_array_equal(part.interval(0.9), law.interval(0.9)[[3, 5]])
-    assert_allclose(part.mean(), law.mean()[[3, 5]])
-    assert len(law[0]) == 1
+    part = dist[[3, 5]]
+    assert_array_equal(part.interval(0.9), dist.interval(0.9)[[3, 5]])
+    assert_allclose(part.mean(), dist.mean()[[3, 5]])
+    assert len(dist[0]) == 1
 
 
 def test_too_few_rows_promise_nothing():
     X, y = data(40)
-    law = ConformalCalibration(joint(), random_state=0).fit(X, y).given(X[:3])
+    dist = ConformalCalibration(joint(), random_state=0).fit(X, y).given(X[:3])
     with pytest.warns(ToleranceWarning, match="need at least 19 rows .* here 8"):
-        assert np.isinf(law.interval(0.9)).all()
-    assert np.isfinite(law.interval(0.7)).all()
-    assert np.isfinite(law.quantile([0.05, 0.95])).all()
+        assert np.isinf(dist.interval(0.9)).all()
+    assert np.isfinite(dist.interval(0.7)).all()
+    assert np.isfinite(dist.quantile([0.05, 0.95])).all()
 
 
 @pytest.mark.filterwarnings("ignore:.*infinite ends")
@@ -337,6 +337,6 @@ def test_messages(model, Y, message):
 
 def test_intervals_have_a_level():
     X, y = data(60)
-    law = ConformalCalibration(joint(), random_state=0).fit(X, y).given(X[:2])
+    dist = ConformalCalibration(joint(), random_state=0).fit(X, y).given(X[:2])
     with pytest.raises(ValueError, match=r"Conditional.interval: `level` must be a number"):
-        law.interval(1.0)
+        dist.interval(1.0)

@@ -20,7 +20,7 @@ def model():
 
 
 @pytest.fixture(scope="module")
-def law(model):
+def dist(model):
     """Return nine scalar laws."""
     return model.given(x=X[:9])
 
@@ -172,9 +172,9 @@ def test_marginals_are_of_x_or_y(model):
         (None, r"a function of the atoms\. Got None"),
     ],
 )
-def test_events_are_functions_to_true_or_false(law, event, message):
+def test_events_are_functions_to_true_or_false(dist, event, message):
     with pytest.raises(ValueError, match=rf"^Conditional\.prob: `event` must be {message}"):
-        law.prob(event)
+        dist.prob(event)
 
 
 def test_events_of_several_columns_are_one_answer_a_row(vector):
@@ -192,21 +192,21 @@ def test_events_of_several_columns_are_one_answer_a_row(vector):
         (3, r"a function of the atoms\. Got 3"),
     ],
 )
-def test_expectations_are_of_functions_to_numbers(law, f, message):
+def test_expectations_are_of_functions_to_numbers(dist, f, message):
     with pytest.raises(ValueError, match=rf"^Conditional\.expect: `f` must be {message}"):
-        law.expect(f)
+        dist.expect(f)
 
 
 @pytest.mark.parametrize("levels", [0, 1, -0.1, np.nan, [0.5, 1.2], [], [[0.5]]])
-def test_levels_are_between_zero_and_one(law, levels):
+def test_levels_are_between_zero_and_one(dist, levels):
     with pytest.raises(
         ValueError, match=r"^Conditional\.quantile: `levels` must be a number or"
     ):
-        law.quantile(levels)
+        dist.quantile(levels)
     with pytest.raises(
         ValueError, match=r"^Conditional\.interval: `level` must be a number bet"
     ):
-        law.interval(levels)
+        dist.interval(levels)
 
 
 @pytest.mark.parametrize(
@@ -218,12 +218,12 @@ def test_levels_are_between_zero_and_one(law, levels):
         ("oak", r"numeric\. Got values of type <U"),
     ],
 )
-def test_points_are_those_of_the_side(law, points, message):
+def test_points_are_those_of_the_side(dist, points, message):
     for method in ("cdf", "pdf", "logpdf"):
         with pytest.raises(
             ValueError, match=rf"^Conditional\.{method}: `y` must be {message}"
         ):
-            getattr(law, method)(points, grid=False)
+            getattr(dist, method)(points, grid=False)
 
 
 @pytest.mark.parametrize("points", [1.0, [1.0, 2.0, 3.0], [[1.0, 2.0, 3.0]]])
@@ -236,15 +236,15 @@ def test_points_of_vectors_have_all_columns(vector, points):
 
 
 @pytest.mark.parametrize("size", [0, -1, 1.5, True, "many"])
-def test_draws_are_counted(law, size):
+def test_draws_are_counted(dist, size):
     with pytest.raises(
         ValueError, match=r"^Conditional\.sample: `size` must be an integer of a"
     ):
-        law.sample(size)
+        dist.sample(size)
     with pytest.raises(
         ValueError, match=r"^Conditional\.sample: `random_state` must be None"
     ):
-        law.sample(random_state="seed")
+        dist.sample(random_state="seed")
 
 
 @pytest.mark.parametrize("name", ["mean", "var", "std", "cov", "second_moment", "median"])
@@ -274,10 +274,10 @@ def test_discrete_laws_have_no_density(words, name):
         getattr(binary, name)(0.0)
 
 
-def test_pictures_are_of_a_few_scalar_laws(law, vector):
+def test_pictures_are_of_a_few_scalar_laws(dist, vector):
     told = r"^Conditional\.plot: `the law` must be of at most 8 conditions\. Got 9; choose some"
     with pytest.raises(ValueError, match=told):
-        law.plot()
+        dist.plot()
     with pytest.raises(
         ValueError, match=r"^Conditional\.plot: `the law` must be of one column"
     ):
@@ -285,12 +285,12 @@ def test_pictures_are_of_a_few_scalar_laws(law, vector):
 
 
 @pytest.mark.parametrize("index", ["first", 1.5, -10])
-def test_laws_are_chosen_by_number(law, index):
+def test_laws_are_chosen_by_number(dist, index):
     with pytest.raises(IndexError, match=r"^Conditional: .*, where there are 9 laws$"):
-        law[index]
+        dist[index]
 
 
 @pytest.mark.parametrize("index", [None, [[0, 1]], [], slice(3, 3)])
-def test_what_chooses_no_laws_is_refused(law, index):
+def test_what_chooses_no_laws_is_refused(dist, index):
     with pytest.raises(ValueError, match=r"^Conditional: `index` must be a choice of at"):
-        law[index]
+        dist[index]

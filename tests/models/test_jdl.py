@@ -111,9 +111,9 @@ def test_known_truths_on_samples_that_were_not_chosen():
         arguments["positivity"] = "none"  # whose laws have no ridge of their own
         y = 0.5 * X + np.sqrt(0.75) * e
         model = fitted(X[:, None], y, kernel_y=Gaussian(2.0), **arguments)
-        law, told = model.given(x=x), model.dependence(permutations=1)
-        means.append(law.mean() - 0.5 * x)
-        quantiles.append(law.quantile([0.05, 0.5, 0.95]) - truth)
+        dist, told = model.given(x=x), model.dependence(permutations=1)
+        means.append(dist.mean() - 0.5 * x)
+        quantiles.append(dist.quantile([0.05, 0.5, 0.95]) - truth)
         assert np.sqrt(np.mean(means[-1] ** 2)) <= 0.02
         assert np.sqrt(np.mean(quantiles[-1] ** 2, axis=0)).max() <= 0.05
         assert_allclose(told.chi2, 1 / 3, rtol=0.05)
@@ -173,10 +173,10 @@ def test_words_as_y():
     X, Y = flights.matrix("distance"), flights["origin"]
     model = fitted(X[:2000], Y[:2000])
     assert isinstance(model.kernel_y_, Delta)
-    law = model.given(x=[[2586.0], [184.0]])
-    chance = law.prob(lambda y: y == "JFK")
+    dist = model.given(x=[[2586.0], [184.0]])
+    chance = dist.prob(lambda y: y == "JFK")
     assert chance[0] > chance[1]
-    assert_array_equal(model.predict([[2586.0]]), law[0].mode())
+    assert_array_equal(model.predict([[2586.0]]), dist[0].mode())
     assert 0 < model.score(X[2000:4000], Y[2000:4000]) < 1
 
 
@@ -186,11 +186,11 @@ def test_results_do_not_depend_on_blocks_or_threads(bivariate):
         fitted(X, y, executor=Executor(workers, block))
         for workers, block in ((1, 100_000), (2, 211), (1, 64))
     ]
-    laws = [model.given(x=X[:50]) for model in models]
-    for law in laws[1:]:
-        assert_allclose(law.mean(), laws[0].mean(), atol=1e-9)
-        assert_allclose(law.quantile([0.1, 0.9]), laws[0].quantile([0.1, 0.9]), atol=1e-9)
-        draws = [some.sample(20, random_state=1) for some in (law, laws[0])]
+    dists = [model.given(x=X[:50]) for model in models]
+    for dist in dists[1:]:
+        assert_allclose(dist.mean(), dists[0].mean(), atol=1e-9)
+        assert_allclose(dist.quantile([0.1, 0.9]), dists[0].quantile([0.1, 0.9]), atol=1e-9)
+        draws = [some.sample(20, random_state=1) for some in (dist, dists[0])]
         assert_allclose(*draws, atol=1e-9)
 
 
@@ -264,10 +264,10 @@ def test_arrays_of_other_libraries(xp, bivariate):
     some = X[:9], y[:9]
     assert_allclose(there.ratio(*some), here.ratio(*some), atol=1e-8)
     for query in (X[:9], xp.asarray(X[:9])):
-        law = there.given(x=query)
-        assert_allclose(law.mean(), here.predict(X[:9]), atol=1e-8)
+        dist = there.given(x=query)
+        assert_allclose(dist.mean(), here.predict(X[:9]), atol=1e-8)
         levels = [0.1, 0.8]
-        assert_allclose(law.quantile(levels), here.given(x=X[:9]).quantile(levels))
+        assert_allclose(dist.quantile(levels), here.given(x=X[:9]).quantile(levels))
     back = here.given(y=y[:3])
     assert_allclose(there.given(y=xp.asarray(y[:3])).weights(), back.weights(), atol=1e-8)
     assert_allclose(there.score(X, y), here.score(X, y), atol=1e-8)
@@ -338,8 +338,8 @@ def test_many_words_are_scored(rng):
 def test_many_columns_have_variances(rng):
     X = rng.normal(size=(200, 1))
     Y = X + rng.normal(size=(200, 30))
-    law = fitted(X, Y).given(x=X[:4])
-    assert_allclose(law.var(), np.diagonal(law.cov(), axis1=1, axis2=2), rtol=1e-10)
+    dist = fitted(X, Y).given(x=X[:4])
+    assert_allclose(dist.var(), np.diagonal(dist.cov(), axis1=1, axis2=2), rtol=1e-10)
 
 
 @pytest.mark.parametrize("weight", [1e-310, 1e308])

@@ -135,9 +135,11 @@ class TestNoSignal:
         assert not model.coefficients_[off].any()
         flat = fitted(data, regularization=np.full(12, np.inf))
         assert_array_equal(flat.coefficients_, 0.0)
-        law = flat.given(x=data[0][:3])
-        assert_allclose(law.mean(), data[1].mean())
-        assert_allclose(law.quantile(0.3), np.quantile(data[1], 0.3, method="inverted_cdf"))
+        dist = flat.given(x=data[0][:3])
+        assert_allclose(dist.mean(), data[1].mean())
+        assert_allclose(
+            dist.quantile(0.3), np.quantile(data[1], 0.3, method="inverted_cdf")
+        )
         assert flat.solution_.objective == 0.0
 
     def test_vanishing_functions_are_left_out(self):

@@ -47,9 +47,9 @@ def test_as_a_new_fit(model, params, rows):
     again = fitted.refit(**params)
     other = clone(model).set_params(**params).fit(X_, Y_)
     wanted = other.given(X_[:20])
-    laws = again.given(X_[:20])
-    np.testing.assert_allclose(laws.second_moment(), wanted.second_moment(), atol=1e-6)
-    np.testing.assert_allclose(laws.mass(), wanted.mass(), atol=1e-8)
+    dists = again.given(X_[:20])
+    np.testing.assert_allclose(dists.second_moment(), wanted.second_moment(), atol=1e-6)
+    np.testing.assert_allclose(dists.mass(), wanted.mass(), atol=1e-8)
     assert again.get_params() == other.get_params()
     assert again.regularization_ == other.regularization_
     np.testing.assert_array_equal(fitted.given(X_[:20]).second_moment(), before)

@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import jointdist as jd
 from jointdist import scores
-from jointdist.data.encoding import Coding
+from jointdist.data.encoding import Encoding
 from jointdist.data.table import Rows
 from jointdist.kernels import Gaussian, Matern
 from jointdist.kernels.median_heuristic import family_of
@@ -32,11 +32,14 @@ from jointdist.regression.scale import Spread, blurred
 
 DR = jd.DistributionRegressor
 LAW = jd.JointDistribution(Gaussian(1.0), Gaussian(1.0), regularization=1e-3)
-QUICK = {"kernel_x": Gaussian(2.0), "law": LAW, "random_state": 0}
+QUICK = {"kernel_x": Gaussian(2.0), "distribution": LAW, "random_state": 0}
 
 
 @parametrize_with_checks(
-    [DR("kernel", **QUICK), DR(LinearRegression(), scale=False, law=LAW, random_state=0)],
+    [
+        DR("kernel", **QUICK),
+        DR(LinearRegression(), scale=False, distribution=LAW, random_state=0),
+    ],
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
@@ -66,11 +69,11 @@ class TestKnownTruth:
 
     def test_location_and_scale(self, model):
         X, _ = rows(200, seed=1)
-        law = model.given(x=X)
-        assert np.sqrt(np.mean((law.mean() - np.sin(2 * X[:, 0])) ** 2)) < 0.05
-        ratio = law.std() / spread(X)
+        dist = model.given(x=X)
+        assert np.sqrt(np.mean((dist.mean() - np.sin(2 * X[:, 0])) ** 2)) < 0.05
+        ratio = dist.std() / spread(X)
         assert abs(np.log(ratio)).mean() < 0.15
-        assert_array_equal(model.predict(X), law.mean())
+        assert_array_equal(model.predict(X), dist.mean())
 
     def test_quantiles(self, model):
         X, _ = rows(200, seed=1)
@@ -89,18 +92,18 @@ class TestKnownTruth:
 
     def test_a_constant_scale_is_worse(self, model):
         X, y = rows(3000, seed=2)
-        flat = DR("kernel", kernel_x=model.kernel_x_, scale=False, law=LAW)
+        flat = DR("kernel", kernel_x=model.kernel_x_, scale=False, distribution=LAW)
         flat.fit(*rows(800))
         assert flat.scale_.shape == (1,)
         assert isinstance(model.scale_, Spread)
         assert flat.score(X, y) < model.score(X, y) - 0.01
 
     def test_laws_are_valid(self, model):
-        law = model.given(x=rows(50, seed=3)[0])
-        assert law.negative_share().max() == 0
+        dist = model.given(x=rows(50, seed=3)[0])
+        assert dist.negative_share().max() == 0
         y = np.linspace(-6, 6, 2001)
-        assert_allclose(law.pdf(y, grid=True).sum(axis=1) * 0.006, 1.0, atol=0.01)
-        assert (np.diff(law.cdf(y, grid=True), axis=1) >= -1e-12).all()
+        assert_allclose(dist.pdf(y, grid=True).sum(axis=1) * 0.006, 1.0, atol=0.01)
+        assert (np.diff(dist.cdf(y, grid=True), axis=1) >= -1e-12).all()
 
     def test_pickles(self, model):
         X, _ = rows(20, seed=4)
@@ -115,7 +118,7 @@ class TestRegressors:
         X, y = rows(600)
         X_new, y_new = rows(500, seed=1)
         forest = RandomForestRegressor(30, min_samples_leaf=3, random_state=0)
-        model = DR(forest, law=LAW, cv=3, random_state=0).fit(X, y)
+        model = DR(forest, distribution=LAW, cv=3, random_state=0).fit(X, y)
         assert len(model.regressors_[0].models[0]) == 3
         assert model.kernel_x_ is None
         assert model.score(X_new, y_new) > 0.6
@@ -133,13 +136,13 @@ class TestRegressors:
         rng = np.random.default_rng(0)
         X = rng.uniform(size=(400, 2))
         y = np.floor(4 * X[:, 0]) + np.floor(3 * X[:, 1]) + 0.1 * rng.normal(size=400)
-        model = DR(law=LAW, kernel_x=Gaussian(0.3), random_state=0).fit(X, y)
+        model = DR(distribution=LAW, kernel_x=Gaussian(0.3), random_state=0).fit(X, y)
         assert model.weights_[1] > 0.5
 
     def test_residuals_are_of_rows_left_out(self):
         """A regressor that remembers its rows is not believed."""
         X, y = rows(300)
-        model = DR(KNeighborsRegressor(1), law=LAW, random_state=0).fit(X, y)
+        model = DR(KNeighborsRegressor(1), distribution=LAW, random_state=0).fit(X, y)
         X_new, y_new = rows(1000, seed=1)
         low, high = model.given(x=X_new).interval(0.9).T
         assert np.mean((low <= y_new) & (y_new <= high)) > 0.85
@@ -153,7 +156,9 @@ class TestOutcomes:
         X, e = rng.uniform(-2, 2, size=(800, 1)), rng.normal(size=(800, 2))
         noise = np.c_[e[:, 0], 0.8 * e[:, 0] + 0.6 * e[:, 1]]
         Y = np.c_[np.sin(X[:, 0]), X[:, 0] ** 2] + noise * [0.2, 0.5]
-        model = DR("kernel", law=LAW, kernel_x=Gaussian(1.0), random_state=0).fit(X, Y)
+        model = DR("kernel", distribution=LAW, kernel_x=Gaussian(1.0), random_state=0).fit(
+            X, Y
+        )
         cov = model.given(x=[[0.0], [1.0]]).cov()
         found = cov[:, 0, 1] / np.sqrt(cov[:, 0, 0] * cov[:, 1, 1])
         assert_allclose(found, 0.8, atol=0.1)
@@ -165,15 +170,15 @@ class TestOutcomes:
         X, y = rows(400)
         model = DR(random_state=0).fit(X, np.round(y))
         assert model.direct_
-        law = model.given(x=X[:5])
-        assert law.is_discrete
-        assert set(law.mode()) <= set(np.round(y))
+        dist = model.given(x=X[:5])
+        assert dist.is_discrete
+        assert set(dist.mode()) <= set(np.round(y))
         assert model.score(X, np.round(y)) > 0.4
 
     def test_words(self):
         X, y = rows(300)
         words = np.where(y > 0, "up", "down")
-        model = DR(law=LAW, random_state=0).fit(X, words)
+        model = DR(distribution=LAW, random_state=0).fit(X, words)
         assert np.mean(model.predict(X) == words) > 0.9
 
     def test_a_constant(self):
@@ -197,7 +202,7 @@ def test_data_frames_and_words_in_x():
     X, y = rows(300)
     frame = pd.DataFrame({"a": X[:, 0], "b": np.where(X[:, 1] > 0, "hi", "lo")})
     y = y + (X[:, 1] > 0)
-    model = DR(law=LAW, random_state=0).fit(frame, y)
+    model = DR(distribution=LAW, random_state=0).fit(frame, y)
     assert list(model.feature_names_in_) == ["a", "b"]
     new = pd.DataFrame({"a": [0.5, 0.5], "b": ["hi", "lo"]})
     high, low = model.predict(new)
@@ -228,7 +233,7 @@ class TestWeights:
 
     def test_who_takes_none(self):
         X, y = rows(60)
-        model = DR(KNeighborsRegressor(), law=LAW)
+        model = DR(KNeighborsRegressor(), distribution=LAW)
         with pytest.raises(ValueError, match="`regressor` must be one that takes `sample_"):
             model.fit(X, y, sample_weight=np.arange(1.0, 61.0))
 
@@ -237,7 +242,9 @@ class TestWeights:
         w = np.where(y > 0, 5.0, 1.0)
         piped = make_pipeline(StandardScaler(), LinearRegression())
         models = [
-            DR(one, scale=False, law=LAW, random_state=0).fit(X, y, sample_weight=w)
+            DR(one, scale=False, distribution=LAW, random_state=0).fit(
+                X, y, sample_weight=w
+            )
             for one in (piped, LinearRegression())
         ]
         assert_allclose(*(model.predict(X) for model in models))
@@ -286,10 +293,14 @@ def test_the_seed_is_that_of_regressors_too():
     forest = RandomForestRegressor(5)
     piped = make_pipeline(StandardScaler(), forest)
     for regressor in (forest, piped):
-        one, other = (DR(regressor, law=LAW, random_state=0).fit(X, y) for _ in range(2))
+        one, other = (
+            DR(regressor, distribution=LAW, random_state=0).fit(X, y) for _ in range(2)
+        )
         assert_array_equal(one.predict(X), other.predict(X))
     assert forest.random_state is None
-    own = DR(RandomForestRegressor(5, random_state=3), law=LAW, random_state=0).fit(X, y)
+    own = DR(
+        RandomForestRegressor(5, random_state=3), distribution=LAW, random_state=0
+    ).fit(X, y)
     assert own.regressors_[0].models[0][0].random_state == 3
 
 
@@ -298,12 +309,12 @@ class TestFarAway:
 
     def test_kernels(self):
         X, y = rows(300)
-        law = DR("kernel", random_state=0).fit(X, y).given(x=[[0.0, 0.0], [1e3, -1e3]])
-        assert law.novelty()[0] < 0.01
-        assert law.novelty()[1] > 0.99
-        assert_allclose(law.mean()[1], y.mean(), atol=0.1)
-        assert_allclose(law.std()[1], y.std(), rtol=0.1)
-        assert law.std()[0] < 0.3 * y.std()
+        dist = DR("kernel", random_state=0).fit(X, y).given(x=[[0.0, 0.0], [1e3, -1e3]])
+        assert dist.novelty()[0] < 0.01
+        assert dist.novelty()[1] > 0.99
+        assert_allclose(dist.mean()[1], y.mean(), atol=0.1)
+        assert_allclose(dist.std()[1], y.std(), rtol=0.1)
+        assert dist.std()[0] < 0.3 * y.std()
 
     @pytest.mark.parametrize("regressor", ["kernel", LinearRegression()])
     def test_scales_that_differ(self, regressor):
@@ -311,17 +322,17 @@ class TestFarAway:
         rng = np.random.default_rng(17)
         X = rng.uniform(-2, 2, size=(600, 2))
         y = np.exp(1.2 * X[:, 0]) * rng.normal(size=600)
-        law = DR(regressor, random_state=0).fit(X, y).given(x=[[1e3, 1e3]])
-        assert law.novelty()[0] > 0.99
-        assert_allclose(law.std(), y.std(), rtol=0.25)
+        dist = DR(regressor, random_state=0).fit(X, y).given(x=[[1e3, 1e3]])
+        assert dist.novelty()[0] > 0.99
+        assert_allclose(dist.std(), y.std(), rtol=0.25)
 
     def test_other_regressors_keep_their_forecasts(self):
         X, y = rows(200)
         y = y + 5 * X[:, 0]
-        model = DR(LinearRegression(), law=LAW, random_state=0).fit(X, y)
-        law = model.given(x=[[50.0, 0.0]])
-        assert law.mean()[0] > 200
-        assert law.std()[0] > 0.8 * y.std()
+        model = DR(LinearRegression(), distribution=LAW, random_state=0).fit(X, y)
+        dist = model.given(x=[[50.0, 0.0]])
+        assert dist.mean()[0] > 200
+        assert dist.std()[0] > 0.8 * y.std()
 
     def test_forecasts_stay_near_the_outcomes(self):
         X = np.random.default_rng(0).normal(size=(300, 1))
@@ -360,7 +371,9 @@ class TestParts:
         parts = list(GroupKFold(5).split(X, groups=group))
         forest = RandomForestRegressor(30, random_state=0)
         alone, together = (
-            DR(forest, cv=cv, scale=False, law=LAW, random_state=0).fit(X, y).scale_[0]
+            DR(forest, cv=cv, scale=False, distribution=LAW, random_state=0)
+            .fit(X, y)
+            .scale_[0]
             for cv in (5, parts)
         )
         assert together > 3 * alone
@@ -371,7 +384,12 @@ class TestParts:
         X = rng.normal(size=(25, 1))[group] + 1e-3 * rng.normal(size=(200, 1))
         y = rng.normal(size=25)[group] + 0.1 * rng.normal(size=200)
         parts = list(GroupKFold(5).split(X, groups=group))
-        how = {"kernel_x": Gaussian(0.05), "scale": False, "law": LAW, "random_state": 0}
+        how = {
+            "kernel_x": Gaussian(0.05),
+            "scale": False,
+            "distribution": LAW,
+            "random_state": 0,
+        }
         alone, together = (
             DR("kernel", cv=cv, **how).fit(X, y).scale_[0] for cv in (5, parts)
         )
@@ -382,7 +400,7 @@ class TestParts:
         X, y = rows(60)
         y[30:] += 100.0
         halves = [(np.arange(15), np.arange(15, 60)), (np.arange(15), np.arange(15))]
-        model = DR(LinearRegression(), cv=halves, scale=False, law=LAW).fit(X, y)
+        model = DR(LinearRegression(), cv=halves, scale=False, distribution=LAW).fit(X, y)
         assert model.regressors_[0].predict(X).max() < 50
 
     @pytest.mark.parametrize(
@@ -397,11 +415,11 @@ class TestParts:
     )
     def test_what_parts_are_not(self, cv):
         with pytest.raises(ValueError, match="DistributionRegressor: `cv` must be"):
-            DR(LinearRegression(), cv=cv, law=LAW).fit(*rows(60))
+            DR(LinearRegression(), cv=cv, distribution=LAW).fit(*rows(60))
 
     def test_parts_that_are_none(self):
         X, y = rows(60)
-        once = DR(LinearRegression(), cv=KFold(3).split(X), law=LAW).fit(X, y)
+        once = DR(LinearRegression(), cv=KFold(3).split(X), distribution=LAW).fit(X, y)
         for model in (once, DR(LinearRegression(), cv=[])):
             with pytest.raises(ValueError, match=r"`cv` must be pairs.*Got none: of an it"):
                 model.fit(X, y)
@@ -410,11 +428,13 @@ class TestParts:
 
     def test_equal_weights_are_none(self):
         X, y = rows(100)
-        laws = [
-            DR(LinearRegression(), law=LAW, random_state=0).fit(X, y, w).given(x=X[:9])
+        dists = [
+            DR(LinearRegression(), distribution=LAW, random_state=0)
+            .fit(X, y, w)
+            .given(x=X[:9])
             for w in (None, np.full(100, 0.3))
         ]
-        assert_array_equal(laws[0].std(), laws[1].std())
+        assert_array_equal(dists[0].std(), dists[1].std())
 
     def test_rows_of_next_to_no_weight(self):
         """They do not decide on scales."""
@@ -424,7 +444,7 @@ class TestParts:
         more = np.concatenate([X, X, X]), np.concatenate([y, y + 10, y - 10])
         x = [[-1.5], [0.0], [1.5]]
         widths = [
-            DR(LinearRegression(), law=LAW, random_state=0)
+            DR(LinearRegression(), distribution=LAW, random_state=0)
             .fit(*more, np.repeat([1.0, weight, weight], 300))
             .given(x=x)
             .std()
@@ -437,9 +457,11 @@ class TestParts:
         with pytest.raises(
             ValueError, match="`cv` must be parts of which each row is held"
         ):
-            DR(LinearRegression(), cv=[(np.arange(30), np.arange(30, 60))], law=LAW).fit(
-                X, y
-            )
+            DR(
+                LinearRegression(),
+                cv=[(np.arange(30), np.arange(30, 60))],
+                distribution=LAW,
+            ).fit(X, y)
 
 
 def test_small_numbers_keep_their_digits():
@@ -455,17 +477,17 @@ def test_small_numbers_keep_their_digits():
 
 
 def test_cdfs_reach_the_level_of_a_quantile(model):
-    law = model.given(x=rows(50, seed=3)[0])
+    dist = model.given(x=rows(50, seed=3)[0])
     levels = np.array([0.1, 0.5, 0.77])
-    for level, at in zip(levels, law.quantile(levels).T, strict=True):
-        assert (law.cdf(at) >= level - 1e-12).all()
+    for level, at in zip(levels, dist.quantile(levels).T, strict=True):
+        assert (dist.cdf(at) >= level - 1e-12).all()
 
 
 def test_few_values_do_not_need_a_regressor():
     X, _ = rows(120)
     y = (X[:, 0] > 0).astype(float)
     with pytest.warns(UserWarning, match="`regressor` is not used"):
-        model = DR(LinearRegression(), law=LAW, random_state=0).fit(X, y)
+        model = DR(LinearRegression(), distribution=LAW, random_state=0).fit(X, y)
     assert model.direct_
     assert model.regressors_ == []
     assert model.weights_.shape == (0, 1)
@@ -502,7 +524,7 @@ class Odd(RegressorMixin, BaseEstimator):
 )
 def test_regressors_that_fail(what, message):
     with pytest.raises(ValueError, match=message):
-        DR(Odd(what), law=LAW).fit(*rows(60))
+        DR(Odd(what), distribution=LAW).fit(*rows(60))
 
 
 @pytest.mark.parametrize(
@@ -514,7 +536,7 @@ def test_regressors_that_fail(what, message):
         ({"regressor": LinearRegression}, "regressor"),
         ({"regressor": KNeighborsClassifier()}, "regressor"),
         ({"scale": 1}, "scale"),
-        ({"law": LinearRegression()}, "law"),
+        ({"distribution": LinearRegression()}, "distribution"),
         ({"cv": 1}, "cv"),
         ({"cv": "five"}, "cv"),
         ({"kernel_x": "gaussian"}, "kernel_x"),
@@ -526,9 +548,11 @@ def test_arguments(arguments, name):
 
 
 def test_clones_and_nested_parameters():
-    model = DR(RandomForestRegressor(), law=LAW)
-    again = clone(model).set_params(regressor__n_estimators=7, law__regularization=0.5)
-    assert (again.regressor.n_estimators, again.law.regularization) == (7, 0.5)
+    model = DR(RandomForestRegressor(), distribution=LAW)
+    again = clone(model).set_params(
+        regressor__n_estimators=7, distribution__regularization=0.5
+    )
+    assert (again.regressor.n_estimators, again.distribution.regularization) == (7, 0.5)
     assert (model.regressor.n_estimators, LAW.regularization) == (100, 1e-3)
 
 
@@ -536,9 +560,9 @@ class TestLocation:
     """The kernels that are chosen, and their average."""
 
     def family(self, x):
-        coding = Coding((None,) * x.d)
+        encoding = Encoding((None,) * x.d)
         rng = np.random.default_rng(0)
-        return family_of("x", "auto", coding, x, weights=None, rng=rng)
+        return family_of("x", "auto", encoding, x, weights=None, rng=rng)
 
     def test_a_rough_function_gets_a_rough_kernel(self):
         rng = np.random.default_rng(0)
@@ -595,8 +619,8 @@ class TestForecastsThatTellWhatTheyMiss:
     @staticmethod
     def covered(X, y, n):
         model = jd.DistributionRegressor("kernel", random_state=0).fit(X[:n], y[:n])
-        law = model.given(X[n:])
-        return jd.scores.coverage(law, y[n:], 0.9).mean(), law.std().mean()
+        dist = model.given(X[n:])
+        return jd.scores.coverage(dist, y[n:], 0.9).mean(), dist.std().mean()
 
     @pytest.mark.parametrize("n", [100, 600])
     def test_noise(self, n):

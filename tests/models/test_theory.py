@@ -193,17 +193,17 @@ def test_laws_and_marginals_are_those_of_the_grid(marginals, weighted, rng):
     share = w / w.sum()
     Q = model.ratio(X, Y, grid=True) * np.outer(share, share)
     for of, Q_of in (("x", Q.sum(axis=1)), ("y", Q.sum(axis=0))):
-        law = model.marginal(of)
-        assert_allclose(law.mass(), Q.sum(), atol=1e-12)
-        assert_allclose(law.weights()[0] * law.mass(), Q_of, atol=1e-12)
+        dist = model.marginal(of)
+        assert_allclose(dist.mass(), Q.sum(), atol=1e-12)
+        assert_allclose(dist.weights()[0] * dist.mass(), Q_of, atol=1e-12)
     given_x = model.ratio(X[:4] + 0.3, Y, grid=True) * share
-    law = model.given(x=X[:4] + 0.3)
-    assert_allclose(law.mass(), given_x.sum(axis=1), atol=1e-12)
-    assert_allclose(law.weights(), given_x / given_x.sum(axis=1)[:, None], atol=1e-12)
+    dist = model.given(x=X[:4] + 0.3)
+    assert_allclose(dist.mass(), given_x.sum(axis=1), atol=1e-12)
+    assert_allclose(dist.weights(), given_x / given_x.sum(axis=1)[:, None], atol=1e-12)
     given_y = model.ratio(X, Y[:4] + 0.1, grid=True).T * share
-    law = model.given(y=Y[:4] + 0.1)
-    assert_allclose(law.mass(), given_y.sum(axis=1), atol=1e-12)
-    assert_allclose(law.weights(), given_y / given_y.sum(axis=1)[:, None], atol=1e-12)
+    dist = model.given(y=Y[:4] + 0.1)
+    assert_allclose(dist.mass(), given_y.sum(axis=1), atol=1e-12)
+    assert_allclose(dist.weights(), given_y / given_y.sum(axis=1)[:, None], atol=1e-12)
 
 
 @pytest.mark.parametrize("positivity", ["none", "tightened", "pointwise", "grid"])
@@ -593,9 +593,9 @@ def test_exact_marginals_give_mass_one_everywhere(n, weighted, positivity, rng):
     model = fitted_in_time(kernels, X, Y, weights=w, positivity=positivity)
     Z = np.concatenate([X, rng.normal(size=(50, 2)), rng.normal(size=(50, 2)) * 1e3])
     share = np.full(n, 1 / n) if w is None else w / w.sum()
-    for law in (model.given(x=Z), model.given(y=Z[:, 0])):
-        assert_allclose(law.mass(), 1, atol=1e-12)
-        assert_allclose(law.weights().sum(axis=1), 1, atol=1e-12)
+    for dist in (model.given(x=Z), model.given(y=Z[:, 0])):
+        assert_allclose(dist.mass(), 1, atol=1e-12)
+        assert_allclose(dist.weights().sum(axis=1), 1, atol=1e-12)
     assert_allclose(model.marginal("x").weights(), share[None, :], atol=1e-12)
     assert_allclose(model.marginal("y").weights(), share[None, :], atol=1e-12)
     assert_allclose(share @ model.given(x=X).weights(), share, atol=1e-12)
@@ -619,7 +619,7 @@ def test_whole_weights_are_repeated_rows(marginals, positivity, sample, kernel, 
     Z, W = np.concatenate([X, X + 0.2]), np.concatenate([Y, Y - 0.3])
     ratio = repeated.ratio(Z, W, grid=True)
     assert_allclose(weighted.ratio(Z, W, grid=True), ratio, atol=1e-6)
-    law, same = repeated.given(x=Z), weighted.given(x=Z)
-    assert_allclose(same.mass(), law.mass(), atol=1e-6)
-    heavy = law.mass() > 0.1
-    assert_allclose(same.mean()[heavy], law.mean()[heavy], atol=1e-4)
+    dist, same = repeated.given(x=Z), weighted.given(x=Z)
+    assert_allclose(same.mass(), dist.mass(), atol=1e-6)
+    heavy = dist.mass() > 0.1
+    assert_allclose(same.mean()[heavy], dist.mean()[heavy], atol=1e-4)

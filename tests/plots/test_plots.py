@@ -21,7 +21,7 @@ from jointdist import (
     pivoted_cholesky,
     plots,
 )
-from jointdist.errors import JointdistError, SignedLawWarning
+from jointdist.errors import JointdistError, SignedDistributionWarning
 from jointdist.kernels import covariance as kernels
 
 mpl.use("Agg")
@@ -104,11 +104,11 @@ def selection():
 
 def every_picture(case):
     """Return all pictures, as functions of axes."""
-    law, model = case.model.given(case.X), case.model
+    dist, model = case.model.given(case.X), case.model
     low = pivoted_cholesky(kernels.Gaussian(1.0), case.X, random_state=0)
     return {
-        "pit_histogram": lambda ax: plots.pit_histogram(law, case.y, ax=ax),
-        "reliability": lambda ax: plots.reliability(law, case.y, ax=ax),
+        "pit_histogram": lambda ax: plots.pit_histogram(dist, case.y, ax=ax),
+        "reliability": lambda ax: plots.reliability(dist, case.y, ax=ax),
         "ridge_path": lambda ax: plots.ridge_path(selection(), ax=ax),
         "scale_map": lambda ax: plots.scale_map(selection(), ax=ax),
         "eigenvalues": lambda ax: plots.eigenvalues(model, ax=ax),
@@ -160,16 +160,16 @@ def vertices(ax, which):
     return lower[:, 0], lower[:, 1], upper[:, 1]
 
 
-def cdf_by_hand(law, y):
-    return np.sum(law.weights() * (law.atoms() <= np.asarray(y)[:, None]), axis=1)
+def cdf_by_hand(dist, y):
+    return np.sum(dist.weights() * (dist.atoms() <= np.asarray(y)[:, None]), axis=1)
 
 
 @pytest.mark.parametrize("bins", [5, 10])
 def test_bars_are_shares_of_the_values_of_cdfs(words, bins):
     X, y = rows(300, seed=7)
-    law = words.model.given(X)
-    ax = plots.pit_histogram(law, y, bins=bins)
-    found = cdf_by_hand(law, y)
+    dist = words.model.given(X)
+    ax = plots.pit_histogram(dist, y, bins=bins)
+    found = cdf_by_hand(dist, y)
     places = np.clip((found * bins).astype(int), 0, bins - 1)
     shares = np.bincount(places, minlength=bins) / 300
     assert_allclose([bar.get_height() for bar in ax.containers[0]], shares * bins)
@@ -190,12 +190,12 @@ def test_the_band_of_bars_is_what_chance_gives(words):
 
 def test_values_of_signed_laws_beyond_the_ends_are_in_the_outer_bars(plain):
     signed = fitted(plain.X, plain.y, regularization=1e-6, positivity="none")
-    law, points = signed.given([0.0, 0.0]), np.linspace(-4, 4, 500)
-    cdf = law[0].cdf(points, grid=True)[0]
+    dist, points = signed.given([0.0, 0.0]), np.linspace(-4, 4, 500)
+    cdf = dist[0].cdf(points, grid=True)[0]
     assert cdf.min() < -1e-4
     assert cdf.max() > 1 + 1e-4
     ends = points[[cdf.argmin(), cdf.argmax()]]
-    bars = plots.pit_histogram(law, ends, bins=4).containers[0]
+    bars = plots.pit_histogram(dist, ends, bins=4).containers[0]
     assert_allclose([bar.get_height() for bar in bars], [2, 0, 0, 2])
 
 
@@ -203,9 +203,9 @@ def test_laws_that_do_not_exist_are_in_no_bar(plain):
     embedding = ConditionalMeanEmbedding(
         GAUSSIAN, GAUSSIAN, regularization=1e-3, positivity="none"
     )
-    law = embedding.fit(plain.X, plain.y).given([0.0, 1e9])
-    with pytest.warns(SignedLawWarning):
-        ax = plots.pit_histogram(law, [9.0, 0.0], bins=8)
+    dist = embedding.fit(plain.X, plain.y).given([0.0, 1e9])
+    with pytest.warns(SignedDistributionWarning):
+        ax = plots.pit_histogram(dist, [9.0, 0.0], bins=8)
     assert_allclose([bar.get_height() for bar in ax.containers[0]], [0] * 7 + [8])
     assert ax.patches[-1].get_height() == 8  # the band of a single outcome
 
@@ -213,19 +213,19 @@ def test_laws_that_do_not_exist_are_in_no_bar(plain):
 def test_bars_of_right_discrete_laws_are_flat():
     rng = np.random.default_rng(0)
     y = rng.poisson(1.0, 4000).astype(float)
-    law = fitted(y[:, None], y).marginal("y")
+    dist = fitted(y[:, None], y).marginal("y")
     outcomes = rng.poisson(1.0, 4000)
-    bars = plots.pit_histogram(law[[0] * 4000], outcomes).containers[0]
+    bars = plots.pit_histogram(dist[[0] * 4000], outcomes).containers[0]
     assert_allclose([bar.get_height() for bar in bars], 1, atol=0.2)
 
 
 def test_reliability_is_how_often_outcomes_are_up_to_quantiles(words):
     X, y = rows(200, seed=7)
-    law = words.model.given(X)
-    ax = plots.reliability(law, y, levels=[0.1, 0.5, 0.8])
+    dist = words.model.given(X)
+    ax = plots.reliability(dist, y, levels=[0.1, 0.5, 0.8])
     levels, observed = ax.get_lines()[-1].get_data()
     assert_array_equal(levels, [0.1, 0.5, 0.8])
-    expected = [np.mean(cdf_by_hand(law, y) <= level) for level in levels]
+    expected = [np.mean(cdf_by_hand(dist, y) <= level) for level in levels]
     assert_allclose(observed, expected, atol=2 / 200)
     p, low, high = vertices(ax, 0)
     assert_array_equal(ax.get_lines()[0].get_xydata(), [[0, 0], [1, 1]])
@@ -388,10 +388,10 @@ def test_fans_are_quantiles_along_a_column(words, column, at):
     low, high = np.quantile(words.X[name], [0.005, 0.995])
     assert_allclose(values[[0, -1]], [low, high])
     given = {} if at is None else dict(zip(words.X.columns, at, strict=True))
-    law = words.model.given(held_rows(words.X, name, values, **given))
+    dist = words.model.given(held_rows(words.X, name, values, **given))
     for band, ends in ((0, [0.05, 0.95]), (1, [0.25, 0.75])):
-        assert_allclose(np.transpose(vertices(ax, band)[1:]), law.quantile(ends))
-    assert_allclose(ax.get_lines()[0].get_data(), [values, law.median()])
+        assert_allclose(np.transpose(vertices(ax, band)[1:]), dist.quantile(ends))
+    assert_allclose(ax.get_lines()[0].get_data(), [values, dist.median()])
     assert (ax.get_xlabel(), ax.get_ylabel()) == (name, "height")
     other = "z" if name == "x" else "x"
     value = words.X[other].median() if at is None else given[other]
@@ -460,8 +460,8 @@ def test_densities_are_those_of_the_laws(words):
     ax = plots.density_map(words.model, words.X, column="x")
     mesh = ax.collections[0]
     x, y = mesh.get_coordinates()[0, :, 0], mesh.get_coordinates()[:, 0, 1]
-    law = words.model.given(held_rows(words.X, "x", x))
-    assert_allclose(mesh.get_array(), law.pdf(y, grid=True).T)
+    dist = words.model.given(held_rows(words.X, "x", x))
+    assert_allclose(mesh.get_array(), dist.pdf(y, grid=True).T)
     low, high = np.quantile(words.y, [0.005, 0.995])
     assert y[0] < low < high < y[-1]
     assert ax.figure.axes[1].get_ylabel() == "density"
@@ -553,11 +553,11 @@ def test_laws_that_differ_in_much_are_numbered():
 
 
 def test_conditions_without_names_are_called_by_their_side(plain):
-    for law, title in (
+    for dist, title in (
         (plain.model.given([0, 1]), "x"),
         (plain.model.given(y=[0, 1]), "y"),
     ):
-        assert law.plot().get_legend().get_title().get_text() == title
+        assert dist.plot().get_legend().get_title().get_text() == title
 
 
 WRONG = {

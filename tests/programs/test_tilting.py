@@ -60,8 +60,8 @@ class TestInformationProjection:
         assert_allclose(w.sum(axis=1), 1, rtol=1e-14)
         heights = theta @ tilts.features.T
         tilted = tilts.shares * np.exp(heights - heights.max(axis=1, keepdims=True))
-        law = tilted / tilted.sum(axis=1, keepdims=True)
-        assert_allclose(w, law, rtol=1e-9, atol=1e-300)  # denormal numbers are rough
+        dist = tilted / tilted.sum(axis=1, keepdims=True)
+        assert_allclose(w, dist, rtol=1e-9, atol=1e-300)  # denormal numbers are rough
 
     def test_no_law_on_the_cells_has_less_divergence(self):
         tilts = family(ridge=1e-9)  # so that means are met
@@ -71,8 +71,8 @@ class TestInformationProjection:
         w = tilts.weights(tilts.solve(other @ tilts.features).theta)
         assert_allclose(w @ tilts.features, other @ tilts.features, atol=1e-5)
 
-        def divergence(law):
-            return (law * np.log(law / tilts.shares)).sum(axis=1)
+        def divergence(dist):
+            return (dist * np.log(dist / tilts.shares)).sum(axis=1)
 
         assert (divergence(w) <= divergence(other) + 1e-5).all()
 
@@ -106,9 +106,9 @@ class TestIsotonic:
         assert (found >= 0).all()
         assert_allclose(found.sum(axis=1), 1, atol=1e-12)
 
-        def crps(law, y):
-            near = law @ np.abs(z - y)
-            return near - np.einsum("qi,ij,qj->q", law, np.abs(z[:, None] - z), law) / 2
+        def crps(dist, y):
+            near = dist @ np.abs(z - y)
+            return near - np.einsum("qi,ij,qj->q", dist, np.abs(z[:, None] - z), dist) / 2
 
         for y in np.concatenate([z, rng.normal(size=5), [-1e3, 1e3]]):
             assert (

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from jointdist.data.encoding import Coding
+from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
 from jointdist.data.table import Rows
 from jointdist.kernels.median_heuristic import Family
 from jointdist.regression.kriging import kriging
 
-FAMILY = Family(Coding((None, None)), (1.0, 2.0), nu=1.5)
+FAMILY = Family(Encoding((None, None)), (1.0, 2.0), nu=1.5)
 
 
 def rows(n, seed=0):
@@ -73,7 +73,7 @@ def test_words():
     rng = np.random.default_rng(0)
     X = np.c_[rng.normal(size=400), rng.integers(0, 2, size=400)]
     T = (X[:, :1] + 2 * X[:, 1:]) + 0.1 * rng.normal(size=(400, 1))
-    family = Family(Coding((None, ("a", "b"))), (1.0,), nu=0.5)
+    family = Family(Encoding((None, ("a", "b"))), (1.0,), nu=0.5)
     fit, _ = kriging(family, Rows(X, "test", "X"), T)
     found = fit.predict(Rows(np.array([[0.0, 0.0], [0.0, 1.0]]), "test", "X"))
     assert_allclose(found[:, 0], [0.0, 2.0], atol=0.2)

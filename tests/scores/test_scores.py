@@ -30,7 +30,7 @@ from jointdist import (
 from jointdist.data.executor import Executor
 from jointdist.distributions.conditions import Fixed
 from jointdist.distributions.signed import Laws
-from jointdist.errors import SignedLawWarning
+from jointdist.errors import SignedDistributionWarning
 from jointdist.kernels import Delta, Gaussian
 
 N, Q = 400, 17
@@ -88,12 +88,12 @@ def case(kind, name):
     if name != "JPDL":
         model.set_params(kernel_y=KERNELS[kind])
     model.fit(X[:N], Y[:N], w)
-    law = model.given(X[N:])
-    weights, atoms = law.weights(), law.atoms()
+    dist = model.given(X[N:])
+    weights, atoms = dist.weights(), dist.atoms()
     total = weights.sum(axis=1, keepdims=True)
     return SimpleNamespace(
         model=model,
-        law=law,
+        dist=dist,
         y=Y[N:],
         X=X[N:],
         Y=Y[:N],
@@ -179,7 +179,7 @@ class TestLosses:
     @scalar_laws
     def test_crps_is_the_squared_distance_of_cdfs(self, kind, name):
         data = case(kind, name)
-        found = scores.crps(data.law, data.y)
+        found = scores.crps(data.dist, data.y)
         for w, y, score in zip(data.explicit.w, data.y, found, strict=True):
             knots = np.unique(np.append(data.explicit.z, y))
             F = [w[data.explicit.z <= v].sum() for v in knots[:-1]]
@@ -189,24 +189,24 @@ class TestLosses:
     def test_crps_is_that_of_another_library(self):
         rng = np.random.default_rng(0)
         z, w, y = rng.normal(size=40).round(1), rng.random(40), rng.normal(size=9)
-        law = empirical(z, w, len(y))
+        dist = empirical(z, w, len(y))
         want = scoringrules.crps_ensemble(
             y, np.tile(z, (9, 1)), ens_w=np.tile(w, (9, 1)), estimator="nrg"
         )
-        assert_allclose(scores.crps(law, y), want, **CLOSE)
-        assert_allclose(scores.energy_score(law, y), want, **CLOSE)
-        assert_allclose(scores.energy_score(law, y, units=2.0), want / 2, **CLOSE)
+        assert_allclose(scores.crps(dist, y), want, **CLOSE)
+        assert_allclose(scores.energy_score(dist, y), want, **CLOSE)
+        assert_allclose(scores.energy_score(dist, y, units=2.0), want / 2, **CLOSE)
 
     @pytest.mark.parametrize("units", [1.0, [0.5, 2.0, 3.0]])
     def test_energy_score_is_that_of_another_library(self, units):
         rng = np.random.default_rng(0)
         z, w, y = rng.normal(size=(40, 3)), rng.random(40), rng.normal(size=(9, 3))
-        law = empirical(z, w, len(y))
+        dist = empirical(z, w, len(y))
         u = np.asarray(units)
         want = scoringrules.es_ensemble(
             y / u, np.tile(z / u, (9, 1, 1)), ens_w=np.tile(w, (9, 1))
         )
-        assert_allclose(scores.energy_score(law, y, units=units), want, **CLOSE)
+        assert_allclose(scores.energy_score(dist, y, units=units), want, **CLOSE)
 
     @cases("vector", "words", "mixed")
     def test_energy_score_in_standard_deviations(self, kind, name):
@@ -227,26 +227,26 @@ class TestLosses:
         z, y = coded(data.explicit.z), coded(data.y)
         apart = np.linalg.norm(z[:, None] - z, axis=2)
         near = np.linalg.norm(y[:, None] - z, axis=2)
-        found = scores.energy_score(data.law, data.y)
+        found = scores.energy_score(data.dist, data.y)
         assert_allclose(found, data.explicit.energy(apart, near), **CLOSE)
 
     @scalar_laws
     def test_pinball_loss(self, kind, name):
         data = case(kind, name)
-        found = scores.pinball_loss(data.law, data.y, LEVELS)
+        found = scores.pinball_loss(data.dist, data.y, LEVELS)
         v = data.explicit.quantile(LEVELS)
         want = scoringrules.quantile_score(data.y[:, None], v, LEVELS)
         assert_allclose(found, want, **CLOSE)
         own = [mean_pinball_loss(data.y, v[:, i], alpha=p) for i, p in enumerate(LEVELS)]
         assert_allclose(found.mean(axis=0), own, **CLOSE)
-        assert_array_equal(scores.pinball_loss(data.law, data.y, LEVELS[1]), found[:, 1])
+        assert_array_equal(scores.pinball_loss(data.dist, data.y, LEVELS[1]), found[:, 1])
 
     def test_pinball_losses_of_all_levels_are_the_crps(self):
-        law = empirical(np.random.default_rng(0).normal(size=25), q=2)
+        dist = empirical(np.random.default_rng(0).normal(size=25), q=2)
         middle = (np.arange(25_000) + 0.5) / 25_000  # a thousand in each step of the cdf
         y = [0.3, 9.0]
-        twice = 2 * scores.pinball_loss(law, y, middle).mean(axis=1)
-        assert_allclose(twice, scores.crps(law, y), **CLOSE)
+        twice = 2 * scores.pinball_loss(dist, y, middle).mean(axis=1)
+        assert_allclose(twice, scores.crps(dist, y), **CLOSE)
 
     @scalar_laws
     @pytest.mark.parametrize("level", [0.5, 0.9])
@@ -254,18 +254,18 @@ class TestLosses:
         data = case(kind, name)
         low, high = data.explicit.quantile([(1 - level) / 2, (1 + level) / 2]).T
         want = scoringrules.interval_score(data.y, low, high, 1 - level)
-        assert_allclose(scores.interval_score(data.law, data.y, level), want, **CLOSE)
+        assert_allclose(scores.interval_score(data.dist, data.y, level), want, **CLOSE)
         assert ((data.y < low) | (data.y > high)).any()
 
     @cases("scalar", "vector", models=["JDL", "free JDL", "JPDL"])
     def test_log_score_is_that_of_the_smoothed_sample_times_the_ratio(self, kind, name):
         data = case(kind, name)
         shares = data.w / data.w.sum()
-        ratio = data.model.ratio(data.X, data.y) / data.law.mass()
+        ratio = data.model.ratio(data.X, data.y) / data.dist.mass()
         p = smooth_density(data.Y, shares, data.y) * ratio
-        found = scores.log_score(data.law, data.y, floor=1e-300)
+        found = scores.log_score(data.dist, data.y, floor=1e-300)
         assert_allclose(found, -np.log(np.maximum(p, 1e-300)), rtol=1e-8)
-        exact = scores.log_score(data.law, data.y)
+        exact = scores.log_score(data.dist, data.y)
         assert_array_equal(exact == np.inf, p <= 0)
         assert_array_equal(exact[p > 0], found[p > 0])
 
@@ -281,9 +281,9 @@ class TestLosses:
         data = case("scalar", "CME")
         at = np.linspace(-30, 30, 6001)
         for i in range(3):
-            law = data.law[[i] * len(at)]
-            p = np.exp(-scores.log_score(law, at))
-            signed = data.law[i].pdf(at, grid=True)[0]
+            dist = data.dist[[i] * len(at)]
+            p = np.exp(-scores.log_score(dist, at))
+            signed = data.dist[i].pdf(at, grid=True)[0]
             whole = np.trapezoid(signed, at)
             assert_allclose(p, np.maximum(signed / whole, 0), atol=1e-6)
 
@@ -295,21 +295,23 @@ class TestLosses:
             w[data.explicit.z == y].sum()
             for w, y in zip(data.explicit.w, data.y, strict=True)
         ]
-        found = scores.log_score(data.law, data.y, floor=1e-5)
+        found = scores.log_score(data.dist, data.y, floor=1e-5)
         assert_allclose(found, -np.log(np.maximum(chance, 1e-5)), rtol=1e-8)
 
     def test_what_was_never_seen_has_no_probability(self):
-        law = empirical([0.0, 1.0] * 20, q=3)
-        assert_allclose(scores.log_score(law, [0, 1, 2]), [np.log(2), np.log(2), np.inf])
-        assert_allclose(scores.log_score(law, [0, 1, 2], floor=0.1)[2], np.log(10))
+        dist = empirical([0.0, 1.0] * 20, q=3)
+        assert_allclose(scores.log_score(dist, [0, 1, 2]), [np.log(2), np.log(2), np.inf])
+        assert_allclose(scores.log_score(dist, [0, 1, 2], floor=0.1)[2], np.log(10))
 
     def test_log_score_of_a_classifier_is_its_log_loss(self):
         X, y, _ = sides("words")
         model = JointClassifier(WIDE, regularization=0.05, random_state=0).fit(X[:N], y[:N])
-        law = model.given(X[N:])
-        chances = np.column_stack([law.prob(lambda z, k=k: z == k) for k in model.classes_])
+        dist = model.given(X[N:])
+        chances = np.column_stack(
+            [dist.prob(lambda z, k=k: z == k) for k in model.classes_]
+        )
         assert chances.min() > 0
-        found = scores.log_score(law, y[N:]).mean()
+        found = scores.log_score(dist, y[N:]).mean()
         assert found == pytest.approx(log_loss(y[N:], chances), rel=1e-10)
 
     @all_laws
@@ -319,7 +321,7 @@ class TestLosses:
         happened = event(data.y)
         assert happened.any()
         assert not happened.all()
-        found = scores.brier_score(data.law, data.y, event)
+        found = scores.brier_score(data.dist, data.y, event)
         want = scoringrules.brier_score(happened.astype(float), np.clip(p, 0, 1))
         inside = (p >= 0) & (p <= 1)
         assert_allclose(found, (p - happened) ** 2, **CLOSE)
@@ -327,17 +329,17 @@ class TestLosses:
         eta = 1e-12
         first = happened * np.log(np.minimum(1, np.maximum(p, eta)))
         second = (1 - happened) * np.log(np.maximum(eta, np.minimum(1 - p, 1)))
-        found = scores.logistic_loss(data.law, data.y, event)
+        found = scores.logistic_loss(data.dist, data.y, event)
         assert_allclose(found, -first - second, rtol=1e-8, atol=1e-10)
 
     def test_logistic_loss_is_clipped_on_both_sides(self):
-        law = case("scalar", "CME").law[[0] * 2]
-        z, negative = law.atoms(), law.weights()[0] < 0
+        dist = case("scalar", "CME").dist[[0] * 2]
+        z, negative = dist.atoms(), dist.weights()[0] < 0
         below, above = (
             partial(np.isin, test_elements=z[own]) for own in (negative, ~negative)
         )
-        assert law.prob(below)[0] < 0
-        assert law.prob(above)[0] > 1
+        assert dist.prob(below)[0] < 0
+        assert dist.prob(above)[0] > 1
         y = [
             z[negative][0],
             z[~negative][0],
@@ -345,17 +347,17 @@ class TestLosses:
         for eta in (1e-12, 0.01):
             worst = -np.log(eta)
             for event in (below, above):
-                found = scores.logistic_loss(law, y, event, eta=eta)
+                found = scores.logistic_loss(dist, y, event, eta=eta)
                 assert_allclose(found, [worst, 0], atol=1e-12)
                 assert not np.signbit(found).any()
 
     def test_both_losses_of_events_are_those_of_scikit_learn(self):
-        law = empirical(np.random.default_rng(0).normal(size=50), q=30)
+        dist = empirical(np.random.default_rng(0).normal(size=50), q=30)
         y = np.random.default_rng(1).normal(size=30)
-        happened, p = y > 0.2, law.prob(lambda y: y > 0.2)
-        found = scores.brier_score(law, y, lambda y: y > 0.2).mean()
+        happened, p = y > 0.2, dist.prob(lambda y: y > 0.2)
+        found = scores.brier_score(dist, y, lambda y: y > 0.2).mean()
         assert found == pytest.approx(brier_score_loss(happened, p), rel=1e-12)
-        found = scores.logistic_loss(law, y, lambda y: y > 0.2).mean()
+        found = scores.logistic_loss(dist, y, lambda y: y > 0.2).mean()
         assert found == pytest.approx(log_loss(happened, p), rel=1e-12)
 
     @numeric_laws
@@ -363,7 +365,7 @@ class TestLosses:
         data = case(kind, name)
         y = data.y.reshape(Q, -1)
         M = data.plain.second_moment().reshape(Q, y.shape[1], y.shape[1])
-        found = scores.second_moment_loss(data.law, data.y)
+        found = scores.second_moment_loss(data.dist, data.y)
         want = [
             np.linalg.norm(np.outer(v, v) - own) ** 2 / np.linalg.norm(np.outer(v, v)) ** 2
             for v, own in zip(y, M, strict=True)
@@ -371,9 +373,9 @@ class TestLosses:
         assert_allclose(found, want, rtol=1e-8)
         squares = y[:, :, None] * y[:, None, :]
         for given in (squares, squares.tolist()):
-            assert_allclose(scores.second_moment_loss(data.law, given), found, rtol=1e-12)
-        assert_allclose(scores.second_moment_loss(data.law, M), 0, atol=1e-16)
-        assert_allclose(scores.second_moment_loss(data.law, 2 * M), 0.25, rtol=1e-8)
+            assert_allclose(scores.second_moment_loss(data.dist, given), found, rtol=1e-12)
+        assert_allclose(scores.second_moment_loss(data.dist, M), 0, atol=1e-16)
+        assert_allclose(scores.second_moment_loss(data.dist, 2 * M), 0.25, rtol=1e-8)
 
 
 class TestProper:
@@ -426,9 +428,9 @@ class TestProper:
         z, y = rng.normal(size=(600, 2)), rng.normal(size=(4000, 2))
         root = np.linalg.cholesky([[1.0, 0.8], [0.8, 1.0]])
         right, wrong = (empirical(z @ A.T, q=4000) for A in (root, np.eye(2)))
-        own, other = (scores.energy_score(law, y @ root.T) for law in (right, wrong))
+        own, other = (scores.energy_score(dist, y @ root.T) for dist in (right, wrong))
         assert own.mean() < other.mean()
-        own, other = (scores.log_score(law, y @ root.T) for law in (right, wrong))
+        own, other = (scores.log_score(dist, y @ root.T) for dist in (right, wrong))
         assert own.mean() < other.mean()
 
     def test_true_second_moments_win(self):
@@ -444,13 +446,13 @@ class TestProper:
 def groups():
     """Return laws that are nearly right: of three groups, on the quantiles of their laws."""
     names, n = np.array(["a", "b", "c"]), 100
-    laws = [stats.norm(0, 1), stats.expon(2), stats.t(3, 1, 4)]
+    dists = [stats.norm(0, 1), stats.expon(2), stats.t(3, 1, 4)]
     x = np.repeat(names, n)[:, None]
-    y = np.concatenate([law.ppf((np.arange(n) + 0.5) / n) for law in laws])
+    y = np.concatenate([dist.ppf((np.arange(n) + 0.5) / n) for dist in dists])
     model = Signed(Delta(), Delta(), regularization=0.0, tol=0.0).fit(x, y)
     rng = np.random.default_rng(0)
     which, u = rng.integers(0, 3, 3000), rng.random(3000)
-    drawn = np.choose(which, [law.ppf(u) for law in laws])
+    drawn = np.choose(which, [dist.ppf(u) for dist in dists])
     return model.given(names[which][:, None]), drawn
 
 
@@ -458,8 +460,8 @@ def groups():
 def counts():
     """Return laws of counts that are right, and outcomes."""
     known = np.arange(15)
-    law = empirical(np.repeat(known, 3), np.repeat(stats.poisson(2).pmf(known), 3), 3000)
-    return law, stats.poisson(2).rvs(3000, random_state=0).clip(max=14)
+    dist = empirical(np.repeat(known, 3), np.repeat(stats.poisson(2).pmf(known), 3), 3000)
+    return dist, stats.poisson(2).rvs(3000, random_state=0).clip(max=14)
 
 
 class TestCalibration:
@@ -471,32 +473,32 @@ class TestCalibration:
         upto = np.array([own[z <= v].sum() for own, v in zip(w, y, strict=True)])
         below = np.array([own[z < v].sum() for own, v in zip(w, y, strict=True)])
         assert (upto != below).any()
-        assert_allclose(scores.pit(data.law, y), (below + upto) / 2, **CLOSE)
-        share = (scores.pit(data.law, y, random_state=4) - below)[upto != below]
+        assert_allclose(scores.pit(data.dist, y), (below + upto) / 2, **CLOSE)
+        share = (scores.pit(data.dist, y, random_state=4) - below)[upto != below]
         share /= (upto - below)[upto != below]
         assert ((share >= -1e-6) & (share <= 1 + 1e-6)).all()
         assert np.ptp(share) > 0.1
 
     def test_pit_of_a_signed_law_is_not_clipped(self):
         data = case("scalar", "CME")
-        law = data.law[[0] * len(data.law.atoms())]
-        found = scores.pit(law, data.law.atoms())
+        dist = data.dist[[0] * len(data.dist.atoms())]
+        found = scores.pit(dist, data.dist.atoms())
         F = data.explicit.cdf(data.explicit.z)[0]
         assert F.min() < -1e-6 or F.max() > 1 + 1e-6
         assert_allclose(found, F - data.explicit.w[0] / 2, **CLOSE)
 
     def test_pit_of_right_laws_is_uniform(self):
-        law, y = groups()
-        assert stats.kstest(scores.pit(law, y), "uniform").pvalue > 0.05
-        assert stats.kstest(scores.pit(law, y + 0.2), "uniform").pvalue < 1e-6
-        assert stats.kstest(scores.pit(law[::-1], y), "uniform").pvalue < 1e-6
+        dist, y = groups()
+        assert stats.kstest(scores.pit(dist, y), "uniform").pvalue > 0.05
+        assert stats.kstest(scores.pit(dist, y + 0.2), "uniform").pvalue < 1e-6
+        assert stats.kstest(scores.pit(dist[::-1], y), "uniform").pvalue < 1e-6
 
     def test_pit_of_right_discrete_laws_is_uniform_if_random(self):
-        law, y = counts()
-        values = scores.pit(law, y, random_state=0)
+        dist, y = counts()
+        values = scores.pit(dist, y, random_state=0)
         assert stats.kstest(values, "uniform").pvalue > 0.05
-        assert_array_equal(values, scores.pit(law, y, random_state=0))
-        middle = scores.pit(law, y)
+        assert_array_equal(values, scores.pit(dist, y, random_state=0))
+        middle = scores.pit(dist, y)
         assert middle.mean() == pytest.approx(0.5, abs=0.02)
         assert stats.kstest(middle, "uniform").pvalue < 1e-6
 
@@ -506,25 +508,25 @@ class TestCalibration:
         data = case(kind, name)
         low, high = data.explicit.quantile([(1 - level) / 2, (1 + level) / 2]).T
         inside = [a <= y <= b for a, y, b in zip(low, data.y, high, strict=True)]
-        assert_array_equal(scores.coverage(data.law, data.y, level), inside)
-        assert_allclose(scores.width(data.law, level), high - low, **CLOSE)
-        assert_array_equal(scores.coverage(data.law, low, level), np.ones(Q))
-        assert_array_equal(scores.coverage(data.law, high, level), np.ones(Q))
+        assert_array_equal(scores.coverage(data.dist, data.y, level), inside)
+        assert_allclose(scores.width(data.dist, level), high - low, **CLOSE)
+        assert_array_equal(scores.coverage(data.dist, low, level), np.ones(Q))
+        assert_array_equal(scores.coverage(data.dist, high, level), np.ones(Q))
 
     @pytest.mark.parametrize("level", [0.5, 0.8, 0.9])
     def test_coverage_of_right_laws_is_nominal(self, level):
-        law, y = groups()
+        dist, y = groups()
         off = 4 * np.sqrt(level * (1 - level) / len(y))
-        assert scores.coverage(law, y, level).mean() == pytest.approx(level, abs=off)
-        law, y = counts()
-        assert scores.coverage(law, y, level).mean() > level - off
+        assert scores.coverage(dist, y, level).mean() == pytest.approx(level, abs=off)
+        dist, y = counts()
+        assert scores.coverage(dist, y, level).mean() > level - off
 
     def test_reliability_of_right_laws_is_the_diagonal(self):
         levels, observed = scores.reliability_curve(*groups())
         assert_allclose(levels, np.arange(1, 20) / 20)
         assert_allclose(observed, levels, atol=4 * np.sqrt(0.25 / 3000))
-        law, y = groups()
-        assert (scores.reliability_curve(law, y + 0.5).observed < observed).all()
+        dist, y = groups()
+        assert (scores.reliability_curve(dist, y + 0.5).observed < observed).all()
         levels, observed = scores.reliability_curve(*counts())
         assert (observed > levels - 4 * np.sqrt(0.25 / 3000)).all()
 
@@ -532,11 +534,11 @@ class TestCalibration:
     def test_reliability_is_a_weighted_share(self, kind, name):
         data = case(kind, name)
         w = np.arange(Q)
-        found = scores.reliability_curve(data.law, data.y, LEVELS, sample_weight=w)
+        found = scores.reliability_curve(data.dist, data.y, LEVELS, sample_weight=w)
         upto = data.y[:, None] <= data.explicit.quantile(LEVELS)
         assert_allclose(found.observed, w @ upto / w.sum(), **CLOSE)
         assert_array_equal(found.levels, LEVELS)
-        alone = scores.reliability_curve(data.law, data.y, 0.3)
+        alone = scores.reliability_curve(data.dist, data.y, 0.3)
         assert_allclose(alone.observed, [upto[:, 1].mean()], **CLOSE)
         assert_array_equal(alone.levels, [0.3])
 
@@ -545,10 +547,10 @@ class TestValidity:
     @all_laws
     def test_normalization_error(self, kind, name):
         data = case(kind, name)
-        found = scores.normalization_error(data.law)
+        found = scores.normalization_error(data.dist)
         assert_allclose(found, np.abs(data.plain.w.sum(axis=1) - 1), **CLOSE)
         if name == "CME":
-            assert_allclose(found, np.abs(data.law.mass() - 1), **CLOSE)
+            assert_allclose(found, np.abs(data.dist.mass() - 1), **CLOSE)
             assert found.max() > 1e-3
         else:
             assert found.max() < 1e-12
@@ -558,10 +560,10 @@ class TestValidity:
         data = case("vector", name)
         x = 3 * np.random.default_rng(0).normal(size=(200, 2))
         with_law = data.model.given(x).mass() > 1e-3
-        law = data.model.given(x[with_law])
-        M = Explicit(law.weights(), law.atoms()).second_moment()
+        dist = data.model.given(x[with_law])
+        M = Explicit(dist.weights(), dist.atoms()).second_moment()
         want = np.mean([np.linalg.eigvalsh(m).min() < 0 for m in M])
-        assert scores.indefinite_share(law) == want > 0
+        assert scores.indefinite_share(dist) == want > 0
         assert scores.indefinite_share(empirical(data.Y)) == 0
 
     def test_second_moments_that_are_only_semidefinite_are_not_indefinite(self):
@@ -571,22 +573,24 @@ class TestValidity:
 
     def test_of_one_column_it_is_negative_squares(self):
         model = case("scalar", "CME").model
-        law = model.given(6 * np.random.default_rng(0).normal(size=(200, 2)))
-        share = scores.indefinite_share(law)
-        assert share == (law.second_moment() < 0).mean() > 0
+        dist = model.given(6 * np.random.default_rng(0).normal(size=(200, 2)))
+        share = scores.indefinite_share(dist)
+        assert share == (dist.second_moment() < 0).mean() > 0
 
     @all_laws
     def test_negative_probability_share(self, kind, name):
         data, event = case(kind, name), event_of(kind)
         p = data.plain.expect(event(data.plain.z))
-        assert scores.negative_probability_share(data.law, event) == (p < 0).mean()
-        none = scores.negative_probability_share(data.law, lambda y: np.zeros(len(y), bool))
+        assert scores.negative_probability_share(data.dist, event) == (p < 0).mean()
+        none = scores.negative_probability_share(
+            data.dist, lambda y: np.zeros(len(y), bool)
+        )
         assert none == 0
 
     def test_some_probabilities_are_negative(self):
         data = case("scalar", "JDL")
         p = data.plain.expect(data.plain.z > 2)
-        found = scores.negative_probability_share(data.law, lambda y: y > 2)
+        found = scores.negative_probability_share(data.dist, lambda y: y > 2)
         assert found == (p < 0).mean() > 0
 
     @cases("scalar", "vector", "words", models=["JDL", "free JDL", "JPDL"])
@@ -594,22 +598,22 @@ class TestValidity:
         data = case(kind, name)
         ratio = data.model.ratio(data.X, data.Y, grid=True)
         want = np.average((ratio < 0).mean(axis=0), weights=data.w)
-        assert scores.negative_ratio_share(data.law) == pytest.approx(want, rel=1e-12)
+        assert scores.negative_ratio_share(data.dist) == pytest.approx(want, rel=1e-12)
         assert want > 0 or kind == "words"
 
     def test_negative_ratio_share_of_an_embedding_is_of_its_weights(self):
         data = case("scalar", "CME")
         want = (data.plain.w < 0).mean()
-        assert scores.negative_ratio_share(data.law) == pytest.approx(want, rel=1e-12)
+        assert scores.negative_ratio_share(data.dist) == pytest.approx(want, rel=1e-12)
         assert want > 0
 
     def test_probabilities_have_no_errors(self):
-        law, _ = groups()
-        law = law[:50]
-        assert scores.normalization_error(law).max() < 1e-12
-        assert scores.indefinite_share(law) == 0
-        assert scores.negative_ratio_share(law) == 0
-        assert scores.negative_probability_share(law, lambda y: y > 1) == 0
+        dist, _ = groups()
+        dist = dist[:50]
+        assert scores.normalization_error(dist).max() < 1e-12
+        assert scores.indefinite_share(dist) == 0
+        assert scores.negative_ratio_share(dist) == 0
+        assert scores.negative_probability_share(dist, lambda y: y > 1) == 0
 
 
 class TestScorers:
@@ -620,8 +624,8 @@ class TestScorers:
         """Return minus the mean losses over folds, without scikit-learn's scoring."""
         found = []
         for train, test in KFold(3).split(X):
-            law = model.fit(X[train], y[train]).given(X[test])
-            found.append(-loss(law, y[test]).mean())
+            dist = model.fit(X[train], y[train]).given(X[test])
+            found.append(-loss(dist, y[test]).mean())
         return found
 
     @pytest.mark.parametrize(
@@ -631,11 +635,11 @@ class TestScorers:
             (scores.neg_energy_score, scores.energy_score),
             (scores.neg_interval_score, scores.interval_score),
             (
-                scores.make_law_scorer(scores.log_score, floor=1e-6),
+                scores.make_distribution_scorer(scores.log_score, floor=1e-6),
                 partial(scores.log_score, floor=1e-6),
             ),
             (
-                scores.make_law_scorer(scores.pinball_loss, levels=[0.1, 0.9]),
+                scores.make_distribution_scorer(scores.pinball_loss, levels=[0.1, 0.9]),
                 partial(scores.pinball_loss, levels=[0.1, 0.9]),
             ),
         ],
@@ -649,26 +653,28 @@ class TestScorers:
         for name in ("crps", "energy_score", "interval_score", "log_score"):
             scorer, loss = getattr(scores, f"neg_{name}"), getattr(scores, name)
             found = scorer(data.model, data.X[:4], data.y[:4])
-            assert found == pytest.approx(-loss(data.law[:4], data.y[:4]).mean())
+            assert found == pytest.approx(-loss(data.dist[:4], data.y[:4]).mean())
 
     @pytest.mark.parametrize("name", ["CME", "JPDL"])
     def test_other_models(self, name):
         data = case("vector", name)
-        want = -scores.energy_score(data.law, data.y).mean()
+        want = -scores.energy_score(data.dist, data.y).mean()
         assert scores.neg_energy_score(data.model, data.X, data.y) == pytest.approx(want)
 
     def test_greater_may_be_better(self):
         data = case("scalar", "JDL")
-        scorer = scores.make_law_scorer(scores.coverage, greater_is_better=True, level=0.5)
-        want = scores.coverage(data.law, data.y, 0.5).mean()
+        scorer = scores.make_distribution_scorer(
+            scores.coverage, greater_is_better=True, level=0.5
+        )
+        want = scores.coverage(data.dist, data.y, 0.5).mean()
         assert scorer(data.model, data.X, data.y) == want
         told = "make_law_scorer(coverage, greater_is_better=True, level=0.5)"
         assert repr(scorer) == told
 
     def test_weights(self):
         data, w = case("scalar", "JDL"), np.arange(Q)
-        loss = scores.pinball_loss(data.law, data.y, LEVELS)
-        scorer = scores.make_law_scorer(scores.pinball_loss, levels=LEVELS)
+        loss = scores.pinball_loss(data.dist, data.y, LEVELS)
+        scorer = scores.make_distribution_scorer(scores.pinball_loss, levels=LEVELS)
         found = scorer(data.model, data.X, data.y, sample_weight=w)
         assert found == pytest.approx(-(w @ loss / w.sum()).mean())
 
@@ -680,8 +686,8 @@ class TestScorers:
         for train, test in KFold(3).split(far):
             scaler = StandardScaler().fit(far[train])
             model = self.model.fit(scaler.transform(far[train]), self.y[train])
-            law = model.given(scaler.transform(far[test]))
-            want.append(-scores.crps(law, self.y[test]).mean())
+            dist = model.given(scaler.transform(far[test]))
+            want.append(-scores.crps(dist, self.y[test]).mean())
         assert_allclose(found, want, **CLOSE)
 
     def test_pipelines_of_one_step_and_steps_that_pass(self):
@@ -729,7 +735,7 @@ class TestScorers:
         model = JointDistribution(WIDE, Delta(), regularization=1e-3, random_state=0)
         for scorer in (
             scores.neg_energy_score,
-            scores.make_law_scorer(scores.log_score, floor=1e-6),
+            scores.make_distribution_scorer(scores.log_score, floor=1e-6),
         ):
             found = cross_val_score(model, X, y, scoring=scorer, cv=KFold(3))
             assert np.isfinite(found).all()
@@ -737,7 +743,7 @@ class TestScorers:
 
     def test_they_are_pickled_and_shown(self):
         data = case("scalar", "JDL")
-        scorer = scores.make_law_scorer(scores.pinball_loss, levels=0.2)
+        scorer = scores.make_distribution_scorer(scores.pinball_loss, levels=0.2)
         again = pickle.loads(pickle.dumps(scorer))  # noqa: S301
         assert again(data.model, data.X, data.y) == scorer(data.model, data.X, data.y)
         assert repr(again) == repr(scorer) == "make_law_scorer(pinball_loss, levels=0.2)"
@@ -753,7 +759,7 @@ class TestScorers:
             with pytest.raises(ValueError, match=message):
                 scores.neg_crps(wrapped, self.X, self.y)
         with pytest.raises(ValueError, match=r"^make_law_scorer: `score` must be a func"):
-            scores.make_law_scorer("crps")
+            scores.make_distribution_scorer("crps")
         message = r"^make_law_scorer\(crps\): `sample_weight` must be one number for each"
         data = case("scalar", "JDL")
         with pytest.raises(ValueError, match=message):
@@ -763,7 +769,7 @@ class TestScorers:
 class TestArguments:
     @pytest.mark.parametrize("name", OF_OUTCOMES)
     def test_outcomes(self, name):
-        law, score = case("scalar", "JDL").law, OF_OUTCOMES[name]
+        dist, score = case("scalar", "JDL").dist, OF_OUTCOMES[name]
         y = "truth" if name == "second_moment_loss" else "y"
         for bad, rule in [
             ([1.0, 2.0], "one outcome for each of the 17 laws. Got 2 outcomes"),
@@ -776,7 +782,7 @@ class TestArguments:
             (1.0, "a vector or a table of rows. Got 1.0"),
         ]:
             with pytest.raises(ValueError, match=rf"^{name}: `{y}` must be {rule}"):
-                score(law, bad)
+                score(dist, bad)
 
     @pytest.mark.parametrize("name", EVERY)
     def test_laws(self, name):
@@ -798,7 +804,7 @@ class TestArguments:
             rest = [] if name == "width" else [data.y]
             message = f"^{name}: `law` must be of one column of numbers. Got {got}"
             with pytest.raises(ValueError, match=message):
-                score(data.law, *rest)
+                score(data.dist, *rest)
 
     @pytest.mark.parametrize("score", [scores.second_moment_loss, scores.indefinite_share])
     def test_words_have_no_second_moments(self, score):
@@ -807,7 +813,7 @@ class TestArguments:
         with pytest.raises(
             ValueError, match=r"second_moment: `the law` must be of numbers"
         ):
-            score(data.law, *rest)
+            score(data.dist, *rest)
 
     @pytest.mark.parametrize("bad", [0, 1, [0.5, 1.2], [], "a", [[0.5]], np.nan])
     def test_levels(self, bad):
@@ -816,7 +822,7 @@ class TestArguments:
             with pytest.raises(
                 ValueError, match=r"`levels` must be a number or a vector of"
             ):
-                score(data.law, data.y, bad)
+                score(data.dist, data.y, bad)
 
     @pytest.mark.parametrize("bad", [0, 1, -0.5, "a", None, [0.5]])
     def test_level(self, bad):
@@ -825,9 +831,9 @@ class TestArguments:
             with pytest.raises(
                 ValueError, match=r"`level` must be a number between 0 and 1"
             ):
-                score(data.law, data.y, bad)
+                score(data.dist, data.y, bad)
         with pytest.raises(ValueError, match=r"`level` must be a number between 0 and 1"):
-            scores.width(data.law, bad)
+            scores.width(data.dist, bad)
 
     @pytest.mark.parametrize(
         "bad", [0.0, [1.0, 2.0], [1.0, 1.0, -1.0], "a", [1, 1, np.inf]]
@@ -836,7 +842,7 @@ class TestArguments:
         data = case("vector", "JDL")
         message = r"^energy_score: `units` must be a positive number, or 3 of them\. Got"
         with pytest.raises(ValueError, match=message):
-            scores.energy_score(data.law, data.y, units=bad)
+            scores.energy_score(data.dist, data.y, units=bad)
 
     def test_floor_and_eta(self):
         data = case("scalar", "JDL")
@@ -844,12 +850,12 @@ class TestArguments:
             with pytest.raises(
                 ValueError, match=r"^log_score: `floor` must be a number, ze"
             ):
-                scores.log_score(data.law, data.y, floor=bad)
+                scores.log_score(data.dist, data.y, floor=bad)
         for bad in (0, 1, -1.0, "a"):
             with pytest.raises(
                 ValueError, match=r"^logistic_loss: `eta` must be a number be"
             ):
-                scores.logistic_loss(data.law, data.y, lambda y: y > 0, eta=bad)
+                scores.logistic_loss(data.dist, data.y, lambda y: y > 0, eta=bad)
 
     def test_what_has_no_density(self):
         data = case("mixed", "JDL")
@@ -857,7 +863,7 @@ class TestArguments:
             r"of a variable with a density or few values\. Got one of words beside numbers"
         )
         with pytest.raises(ValueError, match=f"^log_score: `law` must be {rule}"):
-            scores.log_score(data.law, data.y)
+            scores.log_score(data.dist, data.y)
 
     def test_truths(self):
         data = case("vector", "JDL")
@@ -873,7 +879,7 @@ class TestArguments:
             with pytest.raises(
                 ValueError, match=f"^second_moment_loss: `truth` must be {rule}"
             ):
-                scores.second_moment_loss(data.law, bad)
+                scores.second_moment_loss(data.dist, bad)
 
     def test_events(self):
         data = case("scalar", "JDL")
@@ -881,21 +887,21 @@ class TestArguments:
             with pytest.raises(
                 ValueError, match=r"`event` must be a function of the atoms"
             ):
-                score(data.law, data.y, "y > 3")
+                score(data.dist, data.y, "y > 3")
             with pytest.raises(
                 ValueError, match=r"`event` must be a function to True or Fal"
             ):
-                score(data.law, data.y, lambda y: y + 1)
+                score(data.dist, data.y, lambda y: y + 1)
 
     def test_seeds_and_weights(self):
         data = case("scalar", "JDL")
         with pytest.raises(ValueError, match=r"^pit: `random_state` must be"):
-            scores.pit(data.law, data.y, random_state="a")
+            scores.pit(data.dist, data.y, random_state="a")
         message = (
             r"^reliability_curve: `sample_weight` must be one number for each of the 17"
         )
         with pytest.raises(ValueError, match=message):
-            scores.reliability_curve(data.law, data.y, sample_weight=[1.0])
+            scores.reliability_curve(data.dist, data.y, sample_weight=[1.0])
 
     def test_words_that_were_never_seen_are_named(self):
         data = case("words", "JDL")
@@ -903,37 +909,37 @@ class TestArguments:
             r"^energy_score: `y` must be of categories seen in fit .* Got 'oak' at row 16"
         )
         with pytest.raises(ValueError, match=message):
-            scores.energy_score(data.law, [*data.y[:-1], "oak"])
+            scores.energy_score(data.dist, [*data.y[:-1], "oak"])
 
     def test_outcomes_of_other_libraries(self):
         data = case("scalar", "JDL")
-        want = scores.crps(data.law, data.y)
+        want = scores.crps(data.dist, data.y)
         for y in (data.y.tolist(), data.y[:, None], pd.Series(data.y), pl.Series(data.y)):
-            assert_array_equal(scores.crps(data.law, y), want)
+            assert_array_equal(scores.crps(data.dist, y), want)
         data = case("mixed", "JDL")
         frame = pd.DataFrame({"tree": data.y[:, 0], "size": data.y[:, 1].astype(float)})
-        want = scores.energy_score(data.law, data.y)
-        assert_array_equal(scores.energy_score(data.law, frame), want)
+        want = scores.energy_score(data.dist, data.y)
+        assert_array_equal(scores.energy_score(data.dist, frame), want)
 
 
 class TestMissingLaws:
     @staticmethod
     @cache
-    def laws():
+    def dists():
         """Return three laws, the second without mass; what they were; outcomes."""
         data = case("scalar", "free JDL")
-        usual = data.law[:3]
+        usual = data.dist[:3]
         t, mean = usual._laws.queries.t.copy(), usual._atoms.mean
         t[1] = -2 * mean / (mean @ mean)
         return Conditional(Laws(usual._laws.support, Fixed(t))), usual, data.y[:3]
 
     @pytest.mark.parametrize("name", EVERY)
     def test_have_scores_of_nan(self, name):
-        law, usual, y = self.laws()
+        dist, usual, y = self.dists()
         score = EVERY[name]
         rest = [y] if name in OF_OUTCOMES else []
-        with pytest.warns(SignedLawWarning, match="1 of 3 conditions have no law"):
-            found = score(law, *rest)
+        with pytest.warns(SignedDistributionWarning, match="1 of 3 conditions have no law"):
+            found = score(dist, *rest)
         if name == "reliability_curve":
             assert np.isnan(found.observed).all()
         elif name.endswith("_share"):
@@ -945,11 +951,11 @@ class TestMissingLaws:
     @pytest.mark.filterwarnings("ignore::jointdist.errors.SignedLawWarning")
     def test_far_from_the_sample_embeddings_have_none(self):
         data = case("scalar", "CME")
-        law = data.model.given([[1e3, 1e3], [0.0, 0.0]])
+        dist = data.model.given([[1e3, 1e3], [0.0, 0.0]])
         for score in (scores.crps, scores.log_score, scores.pit, scores.coverage):
-            assert_array_equal(np.isnan(score(law, [0.0, 0.0])), [True, False])
-        assert_allclose(scores.normalization_error(law)[0], 1)
-        assert_allclose(scores.second_moment_loss(law, [1.0, 1.0])[0], 1)
+            assert_array_equal(np.isnan(score(dist, [0.0, 0.0])), [True, False])
+        assert_allclose(scores.normalization_error(dist)[0], 1)
+        assert_allclose(scores.second_moment_loss(dist, [1.0, 1.0])[0], 1)
 
 
 class TestMemory:
@@ -976,10 +982,10 @@ class TestMemory:
         [*((name, 1) for name in EVERY), ("energy_score", 2), ("second_moment_loss", 2)],
     )
     def test_weights_of_all_laws_are_never_formed(self, name, width):
-        law, y = self.many(width)
+        dist, y = self.many(width)
         rest = [y] if name in OF_OUTCOMES else []
         tracemalloc.start()
-        EVERY[name](law, *rest)
+        EVERY[name](dist, *rest)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < 6000 * 20_000  # an eighth of it

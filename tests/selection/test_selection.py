@@ -169,7 +169,7 @@ class TestSubtraction:
             rows = contest.train(part)
             sums = moments(x.low.map, y.low.map, rows.x, rows.y, sample_weight=rows.weights)
             fresh = clone(model)
-            fresh._codings, fresh._seed = model._codings, 0
+            fresh._encodings, fresh._seed = model._encodings, 0
             fresh._solve(Reduction(x.low, y.low, sums), rows)
             H = made.solve(fresh.regularization_)
             assert_allclose(
@@ -183,8 +183,8 @@ class TestSubtraction:
 
         factoring = Factoring(1e-3, None, "auto", 0)
         kernels = (
-            Family(model._codings[0], (), model.kernel_x),
-            Family(model._codings[1], (), model.kernel_y),
+            Family(model._encodings[0], (), model.kernel_x),
+            Family(model._encodings[1], (), model.kernel_y),
         )
         centred = marginals == "exact"
         KernelContest(contest, factoring, trial, model._unit, 1e-3, centred=centred).run(
@@ -213,8 +213,8 @@ class TestSubtraction:
             for j, ridge in enumerate(chosen.regularizations):
                 other = JD(*kernels, marginals=marginals, regularization=ridge * 100 / 75)
                 other = other.set_params(positivity="none").fit(X[rest], y[rest])
-                law = other.given(x=X[held])
-                found[i, j] = scores.energy_score(law, y[held]).mean()
+                dist = other.given(x=X[held])
+                found[i, j] = scores.energy_score(dist, y[held]).mean()
         assert_allclose(chosen.scores, found.mean(axis=0), rtol=1e-7)
         assert_allclose(chosen.errors, found.std(axis=0, ddof=1) / 8**0.5, rtol=1e-5)
         assert model.regularization_ == chosen.regularizations[model.selection_.ridge]
@@ -236,11 +236,11 @@ class TestSubtraction:
             rows = [as_rows(Z, where="", name="", vector=True) for Z in (X[rest], y[rest])]
             for j, ridge in enumerate(chosen.regularizations):
                 other = clone(model).set_params(regularization=ridge * 100 / 75)
-                other._codings, other._seed, other.n_features_in_ = model._codings, 0, 2
+                other._encodings, other._seed, other.n_features_in_ = model._encodings, 0, 2
                 other._solve(Reduction(*low, sums), Sample(*rows, None))
-                law = other.given(X[held])
+                dist = other.given(X[held])
                 # what the mass falls short of one is at zero
-                w, atoms = law.weights(), np.append(law.atoms(), 0.0)
+                w, atoms = dist.weights(), np.append(dist.atoms(), 0.0)
                 w = np.column_stack([w, 1 - w.sum(axis=1)])
                 apart = np.abs(atoms[:, None] - atoms)
                 reach = np.sum(w * np.abs(atoms - y[held, None]), axis=1)
@@ -303,9 +303,9 @@ class TestCriteria:
 
         factoring = Factoring(1e-3, None, "auto", 0)
         families = (
-            Family(coding, (), kernel)
-            for coding, kernel in zip(
-                model._codings, (model.kernel_x, model.kernel_y), strict=True
+            Family(encoding, (), kernel)
+            for encoding, kernel in zip(
+                model._encodings, (model.kernel_x, model.kernel_y), strict=True
             )
         )
         KernelContest(contest, factoring, trial, model._unit, "auto", centred=True).run(
@@ -317,7 +317,7 @@ class TestCriteria:
             scores.crps,
             scores.energy_score,
             "crps",
-            lambda law, y: float(scores.crps(law, y).mean()),
+            lambda dist, y: float(scores.crps(dist, y).mean()),
         ):
             how = jd.Selection(criterion, regularizations=[1e-4, 1e-2, 1.0])
             found = clone(model).set_params(selection=how).fit(X, y).selection_.chosen
@@ -348,10 +348,10 @@ class TestCriteria:
         words = np.where(y > 0, "up", "down")
         seen = []
 
-        def criterion(law, outcome):
+        def criterion(dist, outcome):
             seen.append(outcome)
-            assert len(law) == len(outcome)
-            return scores.energy_score(law, outcome)
+            assert len(dist) == len(outcome)
+            return scores.energy_score(dist, outcome)
 
         how = jd.Selection(criterion, cv=0.2, regularizations=[1e-2])
         JD(Gaussian(), "auto", selection=how).fit(X, words)
@@ -362,9 +362,9 @@ class TestCriteria:
     def test_some_are_no_numbers(self, bad):
         X, y = data(60)
 
-        def criterion(law, outcome):
-            wide = law.var().mean() > 0.9 * np.var(outcome)
-            return bad if wide else float(scores.crps(law, outcome).mean())
+        def criterion(dist, outcome):
+            wide = dist.var().mean() > 0.9 * np.var(outcome)
+            return bad if wide else float(scores.crps(dist, outcome).mean())
 
         how = jd.Selection(criterion, regularizations=[1e-4, 1e2])
         model = JD(Gaussian(), Gaussian(0.3), selection=how, random_state=0).fit(X, y)
@@ -372,12 +372,12 @@ class TestCriteria:
         with pytest.raises(
             ValueError, match="`criterion` must be a number for one candidate"
         ):
-            JD(selection=jd.Selection(lambda law, y: bad)).fit(X, y)  # noqa: ARG005
+            JD(selection=jd.Selection(lambda dist, y: bad)).fit(X, y)  # noqa: ARG005
 
     @pytest.mark.parametrize("wrong", ["good", np.zeros(3), None])
     def test_other_things_than_numbers(self, wrong):
         X, y = data(60)
-        how = jd.Selection(lambda law, y: wrong)  # noqa: ARG005
+        how = jd.Selection(lambda dist, y: wrong)  # noqa: ARG005
         with pytest.raises(
             ValueError, match="`criterion` must be a function that returns a number"
         ):
@@ -422,8 +422,8 @@ class TestPaper:
         other = JD(
             model.kernel_x_, model.kernel_y_, regularization=ridge, positivity="none"
         )
-        law = other.fit(X[rest], y[rest]).given(x=X[held])
-        assert_allclose(loss(law, y[held]).mean(), model.selection_.score, rtol=1e-6)
+        dist = other.fit(X[rest], y[rest]).given(x=X[held])
+        assert_allclose(loss(dist, y[held]).mean(), model.selection_.score, rtol=1e-6)
         share = (y[held] <= low).mean()
         assert model.selection_.score < -share * np.log(share) - (1 - share) * np.log(
             1 - share
@@ -448,8 +448,8 @@ class TestEvidence:
                 30
             )
             amplitude = np.sum(U * np.linalg.solve(K, U)) / 60
-            law = multivariate_normal(np.zeros(30), amplitude * K)
-            return -law.logpdf(U.T).sum()
+            dist = multivariate_normal(np.zeros(30), amplitude * K)
+            return -dist.logpdf(U.T).sum()
 
         other = np.array([-1.0, 0.2, 0.0, -2.0])
         truth = likelihood(theta) - likelihood(other)
@@ -534,10 +534,10 @@ class TestEdges:
         X, y = data(n)
         model = make(random_state=0).fit(X, y)
         assert (model.selection_ is None) == (n == 1)
-        law = model.given(X)
-        assert np.isfinite(law.mean()).all()
+        dist = model.given(X)
+        assert np.isfinite(dist.mean()).all()
         lowest, highest = y.min() - 2 * np.ptp(y) - 1, y.max() + 2 * np.ptp(y) + 1
-        assert lowest < law.mean().min() <= law.mean().max() < highest
+        assert lowest < dist.mean().min() <= dist.mean().max() < highest
 
     @pytest.mark.parametrize("make", [JD, CME])
     def test_all_rows_are_equal(self, make):

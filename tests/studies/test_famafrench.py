@@ -149,8 +149,8 @@ def test_what_was_chosen_is_told():
     assert (fitted["rank_x"] <= famafrench.HOW["max_rank"]).all()
     assert (fitted["error_x"].between(0, 1) & (fitted["unit_x"] > 0)).all()
     assert (fitted[["ridge", "fit_seconds", "test_seconds"]] > 0).all(axis=None)
-    laws = fitted[~fitted.index.str.startswith("KLR")]
-    assert laws[["scale_y", "rank_y", "error_y", "unit_y"]].notna().all(axis=None)
+    dists = fitted[~fitted.index.str.startswith("KLR")]
+    assert dists[["scale_y", "rank_y", "error_y", "unit_y"]].notna().all(axis=None)
 
 
 def test_figures_have_a_panel_for_each_width_and_a_line_for_each_model():

@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics import brier_score_loss, log_loss
 
 from benchmarks.peers import __main__ as command
-from benchmarks.peers import laws, report, study
+from benchmarks.peers import dists, report, study
 from benchmarks.peers.data import SETS, Task, load, numbers, present
 from benchmarks.peers.densities import kernel_density, least_squares
 from benchmarks.peers.methods import METHODS, Method, marginal
@@ -43,45 +43,45 @@ def test_crps_is_that_of_equal_weights_on_the_quantiles():
     values, y = np.sort(rng.normal(size=(6, 19))), rng.normal(size=6)
     near = np.abs(values - y[:, None]).mean(axis=1)
     apart = np.abs(values[:, :, None] - values[:, None]).mean(axis=(1, 2))
-    assert_allclose(laws.crps(values, y), near - apart / 2, rtol=1e-12)
+    assert_allclose(dists.crps(values, y), near - apart / 2, rtol=1e-12)
 
 
 def test_quantiles_of_the_common_levels_keep_the_crps_of_laws():
     rng = np.random.default_rng(1)
     y = rng.normal(size=2000)
-    z = np.tile(stats.norm.ppf(laws.LEVELS), (len(y), 1))
+    z = np.tile(stats.norm.ppf(dists.LEVELS), (len(y), 1))
     exact = y * (2 * stats.norm.cdf(y) - 1) + 2 * stats.norm.pdf(y) - 1 / np.sqrt(np.pi)
-    assert_allclose(laws.crps(z, y).mean(), exact.mean(), rtol=2e-3)
+    assert_allclose(dists.crps(z, y).mean(), exact.mean(), rtol=2e-3)
     X = rng.normal(size=(200, 1))
     sample = JointDistribution(random_state=0).fit(X, rng.normal(size=200)).marginal("y")
-    law, y = sample[[0] * 50], y[:50]
-    found = laws.crps(law.quantile(laws.LEVELS), y)
-    assert_allclose(found.mean(), scores.crps(law, y).mean(), rtol=2e-3)
+    dist, y = sample[[0] * 50], y[:50]
+    found = dists.crps(dist.quantile(dists.LEVELS), y)
+    assert_allclose(found.mean(), scores.crps(dist, y).mean(), rtol=2e-3)
 
 
 def test_right_laws_are_calibrated_and_cover():
     y = np.random.default_rng(2).normal(size=20_000)
     for k in (20, 199):
-        z = np.tile(stats.norm.ppf(laws.levels(k)), (len(y), 1))
-        u = laws.pit(z, y, 0)
+        z = np.tile(stats.norm.ppf(dists.levels(k)), (len(y), 1))
+        u = dists.pit(z, y, 0)
         assert stats.kstest(u, "uniform").statistic < 0.02
-        assert laws.calibration_error(u) < 0.01
-        low, high = laws.central(z)
+        assert dists.calibration_error(u) < 0.01
+        low, high = dists.central(z)
         assert_allclose(((low <= y) & (y <= high)).mean(), 0.9, atol=0.02)
-    assert laws.calibration_error(laws.pit(0.1 * z, y, 0)) > 0.15
+    assert dists.calibration_error(dists.pit(0.1 * z, y, 0)) > 0.15
 
 
 def test_levels_of_ties_are_uniform():
     y = np.random.default_rng(3).integers(0, 3, 20_000).astype(float)
     values = np.tile(np.repeat([0.0, 1.0, 2.0], 60), (len(y), 1))
-    assert stats.kstest(laws.pit(values, y, 0), "uniform").statistic < 0.02
+    assert stats.kstest(dists.pit(values, y, 0), "uniform").statistic < 0.02
 
 
 def test_energy_score_is_its_definition_without_pairs_of_a_draw_with_itself():
     rng = np.random.default_rng(4)
     draws, y, unit = rng.normal(size=(3, 30, 2)), rng.normal(size=(3, 2)), [1.0, 5.0]
     for own, outcome, found in zip(
-        draws, y, laws.energy_score(draws, y, np.array(unit)), strict=True
+        draws, y, dists.energy_score(draws, y, np.array(unit)), strict=True
     ):
         near = cdist(own / unit, [outcome / unit]).mean()
         apart = cdist(own / unit, own / unit).sum() / (30 * 29)
@@ -91,34 +91,34 @@ def test_energy_score_is_its_definition_without_pairs_of_a_draw_with_itself():
 def test_losses_of_events_are_those_of_scikit_learn():
     rng = np.random.default_rng(5)
     chance, events = rng.random(50), rng.random(50) < 0.3
-    assert_allclose(laws.logistic_loss(chance, events).mean(), log_loss(events, chance))
+    assert_allclose(dists.logistic_loss(chance, events).mean(), log_loss(events, chance))
     assert_allclose(
-        laws.brier_score(chance, events).mean(), brier_score_loss(events, chance)
+        dists.brier_score(chance, events).mean(), brier_score_loss(events, chance)
     )
-    clipped = laws.logistic_loss(np.array([-0.1, 1.1]), np.array([True, True]))
+    clipped = dists.logistic_loss(np.array([-0.1, 1.1]), np.array([True, True]))
     assert_allclose(clipped, [-np.log(1e-12), 0], atol=1e-15)
 
 
 def test_quantiles_and_draws_of_a_mixture_follow_its_cdf():
     weights, centres = np.array([[0.2, 0.8], [0.5, 0.5]]), np.array([[-1.0], [3.0]])
-    mixture = laws.Mixture(weights, centres, np.array([0.4]))
+    mixture = dists.Mixture(weights, centres, np.array([0.4]))
     for w, row in zip(weights, mixture.quantiles(), strict=True):
         reached = stats.norm.cdf((row[:, None] - centres.T) / 0.4) @ w
-        assert_allclose(reached, laws.LEVELS, atol=1e-4)
-    many = laws.Mixture(weights[[0] * 200], centres, np.array([0.4])).draws(0)
-    assert many.shape == (200, laws.DRAWS, 1)
+        assert_allclose(reached, dists.LEVELS, atol=1e-4)
+    many = dists.Mixture(weights[[0] * 200], centres, np.array([0.4])).draws(0)
+    assert many.shape == (200, dists.DRAWS, 1)
     assert_allclose(many.mean(), weights[0] @ centres[:, 0], atol=0.03)
 
 
 def test_least_squares_densities_are_near_the_truth_and_integrate_to_one():
     own = task("law", n=2000)
     X, Y = own.X[:, :1], own.Y
-    law = least_squares(X, Y, 0)(own.X_test[:, :1])
-    assert laws.crps(law.quantiles(), own.Y_test).mean() < 1.1 * TRUE_CRPS
+    dist = least_squares(X, Y, 0)(own.X_test[:, :1])
+    assert dists.crps(dist.quantiles(), own.Y_test).mean() < 1.1 * TRUE_CRPS
 
     def density(y):
-        apart = stats.norm.pdf(y, law.centres[:, 0], law.scale[0])
-        return float(law.weights[0] @ apart)
+        apart = stats.norm.pdf(y, dist.centres[:, 0], dist.scale[0])
+        return float(dist.weights[0] @ apart)
 
     assert_allclose(integrate.quad(density, -9, 9, limit=200)[0], 1, atol=1e-6)
 
@@ -132,25 +132,27 @@ def test_kernel_densities_are_those_of_statsmodels():
     fitted = kernel_density(own.X, own.Y, "normal_reference")(own.X_test)
     for row, x in zip(fitted.quantiles(), own.X_test, strict=True):
         reached = theirs.cdf(row[::40, None], np.tile(x, (5, 1)))
-        assert_allclose(reached, laws.LEVELS[::40], atol=1e-3)
+        assert_allclose(reached, dists.LEVELS[::40], atol=1e-3)
 
 
-@pytest.mark.parametrize("name", METHODS["law"])
+@pytest.mark.parametrize("name", METHODS["dist"])
 def test_laws_of_one_column_beat_the_sample_and_not_the_truth(name):
     own, values = predicted("law", name)
     assert (np.diff(values, axis=1) >= 0).all()
-    mean = laws.crps(values, own.Y_test).mean()
-    alone = laws.crps(METHODS["law"]["marginal"].fit(own, 0)(own.X_test), own.Y_test).mean()
+    mean = dists.crps(values, own.Y_test).mean()
+    alone = dists.crps(
+        METHODS["law"]["marginal"].fit(own, 0)(own.X_test), own.Y_test
+    ).mean()
     assert 0.9 * TRUE_CRPS < mean <= (alone if name == "marginal" else 0.9 * alone)
 
 
 @pytest.mark.parametrize("name", METHODS["joint"])
 def test_joint_laws_beat_the_sample(name):
     own, draws = predicted("joint", name)
-    assert draws.shape == (len(own.Y_test), laws.DRAWS, 2)
-    mean = laws.energy_score(draws, own.Y_test, own.Y.std(axis=0)).mean()
+    assert draws.shape == (len(own.Y_test), dists.DRAWS, 2)
+    mean = dists.energy_score(draws, own.Y_test, own.Y.std(axis=0)).mean()
     alone = METHODS["joint"]["marginal"].fit(own, 0)(own.X_test)
-    alone = laws.energy_score(alone, own.Y_test, own.Y.std(axis=0)).mean()
+    alone = dists.energy_score(alone, own.Y_test, own.Y.std(axis=0)).mean()
     assert mean <= (alone if name == "marginal" else 0.9 * alone)
     within = np.mean([np.corrcoef(d.T)[0, 1] for d in draws])
     if "independent" in name:
@@ -163,8 +165,8 @@ def test_joint_laws_beat_the_sample(name):
 def test_chances_of_events_beat_their_share(name):
     own, chance = predicted("event", name)
     events = own.Y_test <= own.threshold
-    alone = laws.brier_score(own.events.mean(), events).mean()
-    mean = laws.brier_score(chance, events).mean()
+    alone = dists.brier_score(own.events.mean(), events).mean()
+    mean = dists.brier_score(chance, events).mean()
     assert mean <= (alone if name == "marginal" else 0.8 * alone)
 
 

@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from benchmarks.peers.dists import energy_score
+from benchmarks.quality.dists import Learned, Normal, Weighted
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import integrate, stats
 
 from benchmarks.peers.data import SETS
-from benchmarks.peers.laws import energy_score
 from benchmarks.quality import __main__ as command
 from benchmarks.quality import methods, uci
 from benchmarks.quality.claims import claims
-from benchmarks.quality.laws import Learned, Normal, Weighted
 from benchmarks.quality.report import page
 from benchmarks.quality.section import mean_and_error, settings
 from benchmarks.quality.vector import Waves
@@ -35,27 +35,27 @@ def integrated(cdf, y, low, high, breaks):
 
 @pytest.mark.parametrize("y", [-3.0, 0.4, 2.0])
 def test_crps_of_normal_laws_is_its_definition(y):
-    law = Normal(np.array([0.5]), np.array([1.7]))
+    dist = Normal(np.array([0.5]), np.array([1.7]))
     exact = integrated(stats.norm(0.5, 1.7).cdf, y, -20, 20, [y])
-    assert_allclose(law.crps(np.array([y])), exact, rtol=1e-7)
+    assert_allclose(dist.crps(np.array([y])), exact, rtol=1e-7)
 
 
 @pytest.mark.parametrize("y", [-2.0, 0.3, 1.0, 9.0])
 def test_crps_of_weighted_samples_is_its_definition(y):
     values, weights = np.array([3.0, 0.0, 1.0, 1.0]), np.array([2.0, 1.0, 1.0, 4.0])
-    law = Weighted.of([(values, weights)])
+    dist = Weighted.of([(values, weights)])
 
     def cdf(v):
         return weights[values <= v].sum() / weights.sum()
 
     exact = integrated(cdf, y, -3, 10, [0.0, 1.0, 3.0, y])
-    assert_allclose(law.crps(np.array([y])), exact, rtol=1e-7)
+    assert_allclose(dist.crps(np.array([y])), exact, rtol=1e-7)
 
 
 def test_intervals_are_between_the_quantiles():
-    law = Normal(np.array([1.0, 2.0]), np.array([1.0, 3.0]))
+    dist = Normal(np.array([1.0, 2.0]), np.array([1.0, 3.0]))
     expected = np.stack(stats.norm([1.0, 2.0], [1.0, 3.0]).interval(0.8), 1)
-    assert_allclose(law.interval(0.8), expected)
+    assert_allclose(dist.interval(0.8), expected)
     tenths = Weighted.of([(np.arange(10.0), np.ones(10)), (np.arange(2.0), np.ones(2))])
     assert_array_equal(tenths.interval(0.8), [[0.0, 8.0], [0.0, 1.0]])
 
@@ -74,11 +74,11 @@ def test_laws_of_this_package_are_scored_as_weighted_samples():
 def test_weighted_samples_of_a_forest_are_those_of_its_quantiles():
     forests = pytest.importorskip("quantile_forest")
     task = uci.simulated(0)
-    laws = methods.quantile_forest(task, 0)(task.X_test)
+    dists = methods.quantile_forest(task, 0)(task.X_test)
     model = forests.RandomForestQuantileRegressor(200, min_samples_leaf=5, random_state=0)
     model.fit(task.X, task.Y)
     ends = model.predict(task.X_test, quantiles=[0.05, 0.95], interpolation="inverted_cdf")
-    assert_allclose(laws.interval(0.9), ends)
+    assert_allclose(dists.interval(0.9), ends)
 
 
 def test_waves_have_the_means_and_correlations_they_say():

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from jointdist._array import is_array, to_numpy
 from jointdist.data.table import Rows, as_rows
-from jointdist.errors import Words, require
+from jointdist.errors import Text, require
 
-__all__ = ["Coded", "Coding", "learn_coding"]
+__all__ = ["Coded", "Encoding", "learn_encoding"]
 
 Categories: TypeAlias = tuple[Any, ...]
 
@@ -25,7 +25,7 @@ _WORDS = (nw.String, nw.Categorical, nw.Enum, nw.Object)
 
 
 @dataclass(frozen=True, slots=True)
-class Coding:
+class Encoding:
     """How the columns of a table become numbers.
 
     Attributes
@@ -78,15 +78,15 @@ class Coding:
             Whether a one-dimensional array stands for a table of one column.
         """
         if isinstance(data, Coded):
-            same, known = data.coding.categories == self.categories, list(self.categories)
-            require(same, where, name, f"of categories {known}", data.coding.categories)
+            same, known = data.encoding.categories == self.categories, list(self.categories)
+            require(same, where, name, f"of categories {known}", data.encoding.categories)
             return data.rows
         if self.names is not None and (found := _names(data)) is not None:
             rule = f"of columns {list(self.names)}"
             require(found == self.names, where, name, rule, list(found))
         if isinstance(data, str | int | float | np.generic):
             rule = "a vector or a table of rows" if vector else "a table of rows"
-            got = Words(f"{data!r}; put a single one in brackets")
+            got = Text(f"{data!r}; put a single one in brackets")
             require(False, where, name, rule, got)
         columns = None if self.numeric else _columns(data, vector=vector)
         if columns is None:
@@ -96,7 +96,7 @@ class Coding:
                 self.label(i) for i, known in enumerate(self.categories) if _words(known)
             ]
             rule = f"a table with words in columns {', '.join(words)}"
-            require(not words, where, name, rule, Words("numbers"))
+            require(not words, where, name, rule, Text("numbers"))
             if self.numeric:
                 return rows
             columns = to_numpy(rows.read(0, rows.n)).T.tolist()
@@ -134,7 +134,7 @@ class Coding:
                     rule = (
                         f"of categories seen in fit ({seen}{', ...' * (len(known) > 10)})"
                     )
-                    got = Words(f"{word!r} at row {row}, {at}")
+                    got = Text(f"{word!r} at row {row}, {at}")
                     require(False, where, name, rule, got)
                 coded[row, i] = codes[word]
         return coded
@@ -145,17 +145,17 @@ class Coded(NamedTuple):
 
     Attributes
     ----------
-    coding : Coding
+    encoding : Encoding
         The coding.
     rows : Rows
         The table, coded.
     """
 
-    coding: Coding
+    encoding: Encoding
     rows: Rows
 
 
-def learn_coding(data: object, *, where: str, name: str, vector: bool = False) -> Coded:
+def learn_encoding(data: object, *, where: str, name: str, vector: bool = False) -> Coded:
     """Return the coding of a table, and its rows as numbers.
 
     Parameters
@@ -170,9 +170,9 @@ def learn_coding(data: object, *, where: str, name: str, vector: bool = False) -
 
     Examples
     --------
-    >>> from jointdist.coding import learn_coding
-    >>> coding, rows = learn_coding([["b", 1], ["a", 2]], where="fit", name="X")
-    >>> coding.categories
+    >>> from jointdist.encoding import learn_encoding
+    >>> encoding, rows = learn_encoding([["b", 1], ["a", 2]], where="fit", name="X")
+    >>> encoding.categories
     (('a', 'b'), None)
     >>> rows.read(0, 2)
     array([[1., 1.],
@@ -182,23 +182,23 @@ def learn_coding(data: object, *, where: str, name: str, vector: bool = False) -
         return data
     columns = _columns(data, vector=vector)
     if columns is None:
-        got = Words(
+        got = Text(
             "a vector of words. Reshape your data to (n, 1) if it is a single column"
         )
         rule = "a table of n rows and d columns"
         require(vector or _columns(data, vector=True) is None, where, name, rule, got)
         rows = as_rows(data, where=where, name=name, vector=vector)
-        return Coded(Coding((None,) * rows.d, _names(data) or _title(data)), rows)
+        return Coded(Encoding((None,) * rows.d, _names(data) or _title(data)), rows)
     rule = "a table with at least one row and one column"
-    require(columns and len(columns[0]), where, name, rule, Words("none"))
+    require(columns and len(columns[0]), where, name, rule, Text("none"))
     names = _names(data) or _title(data)
     labels = range(len(columns)) if names is None else map(repr, names)
     known = tuple(
         _categories(*column, where, name) for column in zip(labels, columns, strict=True)
     )
-    coding = Coding(known, names)
-    rows = as_rows(coding._coded(columns, where, name), where=where, name=name)  # noqa: SLF001
-    return Coded(coding, rows)
+    encoding = Encoding(known, names)
+    rows = as_rows(encoding._coded(columns, where, name), where=where, name=name)  # noqa: SLF001
+    return Coded(encoding, rows)
 
 
 def _columns(data: Any, *, vector: bool) -> list[list[Any]] | None:
@@ -250,7 +250,7 @@ def _categories(
         if missing or not isinstance(value, kind):
             rule = "of words or of numbers in each column"
             rule = "without missing values; drop or impute them" if missing else rule
-            got = Words(f"{value!r} at row {row}, column {label}")
+            got = Text(f"{value!r} at row {row}, column {label}")
             require(False, where, name, rule, got)
     found = sorted(set(column))
     return tuple(map(str, found)) if kind is str else tuple(found)  # not NumPy's strings
@@ -267,7 +267,7 @@ def _as_numbers(
     try:
         return np.asarray(column, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        require(False, where, name, "numeric", Words(f"{error} in {at}"))
+        require(False, where, name, "numeric", Text(f"{error} in {at}"))
         raise
 
 

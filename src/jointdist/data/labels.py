@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from jointdist._array import is_array, to_numpy
-from jointdist.errors import Words, is_number, require
+from jointdist.errors import Text, is_number, require
 
 __all__ = ["Labels", "class_weights", "learn_labels"]
 
@@ -55,11 +55,11 @@ def learn_labels(
     >>> labels.classes, labels.codes
     (array(['no', 'yes'], dtype='<U3'), array([0, 1, 0]))
     """
-    got = Words("None: fit requires y to be passed, but the target y is None")
+    got = Text("None: fit requires y to be passed, but the target y is None")
     require(y is not None, where, "y", "given", got)
     values = column_or_1d(_array(y, where), warn=True)
     rule = f"as long as `X` ({n} rows)"
-    require(len(values) == n, where, "y", rule, Words(f"{len(values)} rows"))
+    require(len(values) == n, where, "y", rule, Text(f"{len(values)} rows"))
     assert_all_finite(values, input_name="y", estimator_name=where)
     check_classification_targets(values)
     found, codes = np.unique(values, return_inverse=True)
@@ -145,7 +145,7 @@ def _array(y: Any, where: str) -> Any:
     for row, value in enumerate(values.flat):
         missing = value is None or (isinstance(value, float) and math.isnan(value))
         rule = "without missing values" if missing else "of words or of numbers, not both"
-        got = Words(f"{value!r} at row {row}")
+        got = Text(f"{value!r} at row {row}")
         good = isinstance(value, str) if words else not missing
         require(good, where, "y", rule, got)
     return values if isinstance(y, np.ndarray) else y

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from jointdist._array import to_numpy
 from jointdist.data.table import Rows, as_weights
-from jointdist.errors import Words, require
+from jointdist.errors import Text, require
 
 __all__ = ["Equal", "Sample", "Typical"]
 
@@ -84,7 +84,7 @@ class Sample:
     def paired(x: Rows, y: Rows, sample_weight: object, *, words: bool = False) -> "Sample":
         """Return the rows of both sides, equally many, with checked weights."""
         rule = f"as long as `X` ({x.n} rows)"
-        require(x.n == y.n, x.where, "Y", rule, Words(f"{y.n} rows"))
+        require(x.n == y.n, x.where, "Y", rule, Text(f"{y.n} rows"))
         return Sample(x, y, as_weights(sample_weight, x), words)
 
     @property
@@ -208,11 +208,11 @@ class Sample:
         place = first + repeat
         known = place < np.searchsorted(have, gone, side="right")
         if not known.all():
-            got = Words(f"row {back[~known].min()}, which is not, or not so often")
+            got = Text(f"row {back[~known].min()}, which is not, or not so often")
             rule = "rows that the model was fitted to, with their weights"
             require(False, other.x.where, "X, Y", rule, got)
         rest = np.delete(np.arange(self.n), order[place])
-        got = Words("all of them")
+        got = Text("all of them")
         left = rest.size and (self.weights is None or self.weights[rest].any())
         require(left, other.x.where, "X, Y", "not all rows of the model", got)
         return self.take(rest)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from jointdist._array import Array, array_namespace, is_array, like, to_numpy
-from jointdist.errors import Words, refusal, require
+from jointdist.errors import Text, refusal, require
 
 __all__ = ["Rows", "as_rows", "as_weights"]
 
@@ -87,7 +87,7 @@ class Rows:
             row, column = (int(places[0]) for places in xp.nonzero(~good))
             label = column if self.columns is None else repr(self.columns[column])
             value = float(block[row, column])
-            got = Words(f"{value} at row {start + row}, column {label}")
+            got = Text(f"{value} at row {start + row}, column {label}")
             good = "finite, without NaN or infinity"
             rule = good if not math.isfinite(value) else "below 2**53, to be exact"
             require(ok=False, where=self.where, name=self.name, rule=rule, value=got)
@@ -150,13 +150,13 @@ def as_rows(data: object, *, where: str, name: str, vector: bool = False) -> Row
         got = f"0 feature(s) (shape={shape}) while a minimum of 1 is required"
     empty = len(shape) > 0 and min(shape) == 0
     rule = "a table with at least one row and one column"
-    require(not empty, where, name, rule, Words(got))
+    require(not empty, where, name, rule, Text(got))
     if len(shape) == 1 and vector:
         source = source.to_frame() if isinstance(source, nw.Series) else source[:, None]
     elif len(shape) == 1:
         got += f". Reshape your data to (1, {shape[0]}) if it is a row, or ({shape[0]}, 1)"
     rule = "a vector or a table of rows" if vector else "a table of n rows and d columns"
-    require(len(source.shape) == 2, where, name, rule, Words(got))
+    require(len(source.shape) == 2, where, name, rule, Text(got))
     return Rows(source, where, name)
 
 
@@ -171,11 +171,11 @@ def as_weights(weights: object, rows: Rows) -> NDArray[np.float64] | None:
     where, name = rows.where, "sample_weight"
     table = as_rows(weights, where=where, name=name, vector=True)
     rule = f"one number for each of the {rows.n} rows"
-    got = Words(f"{table.n} rows of {table.d}")
+    got = Text(f"{table.n} rows of {table.d}")
     require((table.n, table.d) == (rows.n, 1), where, name, rule, got)
     values: NDArray[np.float64] = to_numpy(table.read(0, table.n))[:, 0]
     require(values.min() >= 0, where, name, "zero or positive", float(values.min()))
-    require(values.any(), where, name, "positive somewhere", Words("only zeros"))
+    require(values.any(), where, name, "positive somewhere", Text("only zeros"))
     with np.errstate(over="ignore"):
         total = float(values.sum())
     sane = np.finfo(np.float64).tiny <= total < np.inf
@@ -185,20 +185,20 @@ def as_weights(weights: object, rows: Rows) -> NDArray[np.float64] | None:
 
 def _source(data: Any, where: str, name: str) -> Any:
     """Return an array of numbers of any library, or a data frame or series of numbers."""
-    require(not issparse(data), where, name, "a dense array", Words("a sparse matrix"))
+    require(not issparse(data), where, name, "a dense array", Text("a sparse matrix"))
     try:
         frame = nw.from_native(data, allow_series=True, pass_through=True)
     except DuplicateError as error:
-        got = Words(" ".join(str(error).split()))
+        got = Text(" ".join(str(error).split()))
         require(False, where, name, "a table of unique columns", got)
         raise
     lazy = isinstance(frame, nw.LazyFrame)
-    require(not lazy, where, name, "in memory", Words("a lazy frame; collect it first"))
+    require(not lazy, where, name, "in memory", Text("a lazy frame; collect it first"))
     if isinstance(frame, nw.DataFrame | nw.Series):
         dtypes = {frame.name: frame.dtype} if isinstance(frame, nw.Series) else frame.schema
         for column, dtype in dtypes.items():
             hint = "give dates as numbers" if dtype.is_temporal() else _CODES
-            got = Words(f"{dtype} in column {column!r}; {hint}")
+            got = Text(f"{dtype} in column {column!r}; {hint}")
             real = dtype.is_numeric() or dtype == nw.Boolean
             require(real, where, name, "numeric", got)
         return frame
@@ -209,7 +209,7 @@ def _source(data: Any, where: str, name: str) -> Any:
         array = _from_python(array.tolist(), where, name)
     is_complex = "complex" in str(array.dtype)
     hint = "Complex data not supported" if is_complex else _CODES
-    got = Words(f"values of type {array.dtype}; {hint}")
+    got = Text(f"values of type {array.dtype}; {hint}")
     require(_is_real(array), where, name, "numeric", got)
     return array
 
@@ -224,7 +224,7 @@ def _from_python(data: object, where: str, name: str) -> NDArray[Any]:
         if array.dtype == object and not any(isinstance(v, str) for v in array.flat):
             array = array.astype(np.float64)
     except (TypeError, ValueError) as error:  # scikit-learn tells types from values
-        got = Words(str(error).rstrip("."))
+        got = Text(str(error).rstrip("."))
         msg = refusal(where, name, "a table of numbers", got)
         raise type(error)(msg) from error
     return array

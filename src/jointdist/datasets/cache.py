@@ -10,7 +10,7 @@ from urllib.request import urlopen
 from zipfile import BadZipFile, ZipFile
 from zlib import error as ZlibError  # noqa: N812
 
-from jointdist.errors import Words, require
+from jointdist.errors import Text, require
 
 __all__ = ["cached"]
 
@@ -89,4 +89,4 @@ def _verify(where: str, file: Path) -> None:
         "a folder whose files are those that were downloaded, by their SHA-256; delete "
         "the file, and it is downloaded again"
     )
-    require(same, where, "data_home", rule, Words(f"another SHA-256 of {file}"))
+    require(same, where, "data_home", rule, Text(f"another SHA-256 of {file}"))

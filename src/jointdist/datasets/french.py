@@ -9,7 +9,7 @@ import numpy as np
 
 from jointdist.datasets.sections import Columns, Section, daily_sections
 from jointdist.datasets.table import Table
-from jointdist.errors import Words, require, require_kind
+from jointdist.errors import Text, require, require_kind
 
 __all__ = ["Location", "Weighting", "fetch_french_portfolios"]
 
@@ -89,7 +89,7 @@ def fetch_french_portfolios(
     days, i, j = np.intersect1d(
         portfolios["date"], factors["date"], assume_unique=True, return_indices=True
     )
-    got = Words(f"none in {first} and {second}")
+    got = Text(f"none in {first} and {second}")
     require(days.size, _WHERE, "path", "two files with days in common", got)
     excess = {name: portfolios[name][i] - factors["RF"][j] for name in _PORTFOLIOS}
     return Table({"date": days} | excess | {name: factors[name][j] for name in _FACTORS})
@@ -117,7 +117,7 @@ def _given(path: object) -> list[Path]:
     if several:
         rule = "a folder, or a pair of files: of the portfolios, and of the factors"
         folders = [str(place) for place in paths if place.is_dir()]
-        got = Words(f"the folder {' and the folder '.join(folders)} in a pair")
+        got = Text(f"the folder {' and the folder '.join(folders)} in a pair")
         require(not folders, _WHERE, "path", rule, got)
         return paths
     place = paths[0]
@@ -132,7 +132,7 @@ def _inside(folder: Path, name: str) -> Path:
     files = [file for file in sorted(folder.iterdir()) if file.suffix != ".sha256"]
     found = [file for file in files if file.name.lower().startswith(name.lower())]
     rule = f"a folder with one file {name}..."
-    got = Words(f"{folder} with {[file.name for file in found]}")
+    got = Text(f"{folder} with {[file.name for file in found]}")
     require(len(found) == 1, _WHERE, "path", rule, got)
     return found[0]
 
@@ -143,14 +143,14 @@ def _portfolios(file: Path, weighting: Weighting) -> Columns:
     few = all(len(section.names) < len(_PORTFOLIOS) for section in sections)
     factors = few and any(set(_FACTORS) <= set(section.names) for section in sections)
     rule = "a file of portfolios, which comes first in a pair"
-    require(not factors, _WHERE, "path", rule, Words(f"a file of factors, {file}"))
+    require(not factors, _WHERE, "path", rule, Text(f"a file of factors, {file}"))
     found = [s for s in sections if title in (s.title or "value weighted").lower()]
     rule = f"a file with one table of days whose title is about {title} returns"
-    got = Words(f"{file} with {[section.title for section in sections]}")
+    got = Text(f"{file} with {[section.title for section in sections]}")
     require(len(found) == 1, _WHERE, "path", rule, got)
     names = [name for name in found[0].names if name not in _FACTORS]
     rule = "a file of the 25 portfolios SMALL LoBM, ME1 BM2, ..., BIG HiBM"
-    got = Words(f"{file} with {', '.join(names)}")
+    got = Text(f"{file} with {', '.join(names)}")
     require(sorted(names) == sorted(_PORTFOLIOS), _WHERE, "path", rule, got)
     return found[0].read()
 
@@ -159,7 +159,7 @@ def _factors(file: Path) -> Columns:
     """Return the dates and the columns of a file of factors."""
     sections = _sections(file)
     found = [s for s in sections if set(_FACTORS) <= set(s.names)]
-    got = Words(f"{file} with {[section.names for section in sections]}")
+    got = Text(f"{file} with {[section.names for section in sections]}")
     rule = "a file with one table of days that has columns Mkt-RF, SMB, HML and RF"
     require(len(found) == 1, _WHERE, "path", rule, got)
     return found[0].read()

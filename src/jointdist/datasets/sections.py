@@ -17,7 +17,7 @@ from zlib import error as ZlibError  # noqa: N812
 import numpy as np
 from numpy.typing import NDArray
 
-from jointdist.errors import Words, require
+from jointdist.errors import Text, require
 
 __all__ = ["Columns", "Section", "daily_sections"]
 
@@ -65,7 +65,7 @@ class Section:
             values = np.loadtxt(self.rows, delimiter=",", comments=None, ndmin=2)[:, 1:]
             days = np.array([f"{d[:4]}-{d[4:6]}-{d[6:]}" for d in dates], dtype="M8[D]")
         except ValueError as error:
-            got = Words(f"{error} (from line {self.start} of {self.file})")
+            got = Text(f"{error} (from line {self.start} of {self.file})")
             require(False, self.where, "path", "a file of numbers after dates", got)
             raise
         late = 1 + np.flatnonzero(days[1:] <= days[:-1])
@@ -77,7 +77,7 @@ class Section:
         """Raise unless ``ok``, naming the first of some rows."""
         if not ok:
             line, row = self.start + int(rows[0]), self.rows[int(rows[0])]
-            got = Words(f"line {line} of {self.file}: {row[:60]!r}")
+            got = Text(f"line {line} of {self.file}: {row[:60]!r}")
             require(False, self.where, "path", rule, got)
 
 
@@ -98,14 +98,14 @@ def daily_sections(where: str, file: Path) -> list[Section]:
         start = is_row.index(True, stop)
         stop = is_row.index(False, start)
         rest = "".join(lines[stop : stop + 1])
-        got = Words(f"line {stop + 1} of {file}: {rest[:60]!r}")
+        got = Text(f"line {stop + 1} of {file}: {rest[:60]!r}")
         rule = "a file whose rows start with a date YYYYMMDD, up to an empty line"
         require(not rest.strip(), where, "path", rule, got)
         above = [line.strip() for line in lines[:start]]
         names = [name.strip() for name in above.pop().split(",")[1:]] if above else []
         title = next((line for line in reversed(above) if line), "")
         found.append(Section(where, file, title, names, lines[start:stop], start + 1))
-    got = Words(f"none in {file}")
+    got = Text(f"none in {file}")
     require(found, where, "path", "a file with rows of days, dated YYYYMMDD", got)
     return found
 
@@ -117,11 +117,11 @@ def _text(where: str, file: Path) -> str:
         if content.startswith(b"PK"):
             with ZipFile(BytesIO(content)) as archive:
                 names = archive.namelist()
-                got = Words(f"{names} in {file}")
+                got = Text(f"{names} in {file}")
                 require(len(names) == 1, where, "path", rule, got)
                 content = archive.read(names[0])
         elif content.startswith(b"\x1f\x8b"):
             content = gzip.decompress(content)
     except (BadZipFile, EOFError, OSError, ZlibError) as error:
-        require(False, where, "path", f"{rule}, and whole", Words(f"{file}: {error}"))
+        require(False, where, "path", f"{rule}, and whole", Text(f"{file}: {error}"))
     return content.decode("latin-1")

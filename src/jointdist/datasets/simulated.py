@@ -12,7 +12,7 @@ from jointdist._array import to_numpy
 from jointdist._random import Seed, generator
 from jointdist.data.table import as_rows
 from jointdist.datasets.correlation import Matrix, random_correlation
-from jointdist.errors import Words, is_whole, require, require_kind
+from jointdist.errors import Text, is_whole, require, require_kind
 
 __all__ = ["Averaged", "NormalPair", "RunningAverages"]
 
@@ -53,7 +53,7 @@ class NormalPair:
         require(C is not None, "NormalPair", "covariance", rule, self.covariance)
         assert C is not None  # noqa: S101  # for type checkers
         even = C.ndim == 2 and C.shape[0] == C.shape[1] and len(C) > 0 and len(C) % 2 == 0
-        got = Words(f"shape {C.shape}")
+        got = Text(f"shape {C.shape}")
         require(even, "NormalPair", "covariance", rule, got)
         rounding = 1e-12 * np.abs(C).max()
         symmetric = np.isfinite(C).all() and (np.abs(C - C.T) <= rounding).all()
@@ -63,7 +63,7 @@ class NormalPair:
         try:
             _ = self._root
         except np.linalg.LinAlgError:
-            least = Words(f"smallest eigenvalue {np.linalg.eigvalsh(C)[0]:.3g}")
+            least = Text(f"smallest eigenvalue {np.linalg.eigvalsh(C)[0]:.3g}")
             require(False, "NormalPair", "covariance", rule, least)
 
     @classmethod

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jointdist.errors import Words, require
+from jointdist.errors import Text, require
 
 __all__ = ["Table"]
 
@@ -23,7 +23,7 @@ class Table(dict[str, NDArray[Any]]):
         first = next(iter(lengths), "")
         for name, n in lengths.items():
             rule = f"as long as {first!r} ({lengths[first]} rows)"
-            require(n == lengths[first], "Table", name, rule, Words(f"{n} rows"))
+            require(n == lengths[first], "Table", name, rule, Text(f"{n} rows"))
 
     def __repr__(self) -> str:
         n = len(next(iter(self.values()))) if self else 0
@@ -55,7 +55,7 @@ def _column(name: object, values: object) -> NDArray[Any]:
     except ValueError:  # rows of several lengths
         require(False, "Table", str(name), rule, values)
         raise
-    got = Words(f"shape {column.shape}")
+    got = Text(f"shape {column.shape}")
     require(column.ndim == 1, "Table", str(name), rule, got)
     return column
 

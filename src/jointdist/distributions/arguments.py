@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jointdist._array import Vector
-from jointdist.data.encoding import Coding
-from jointdist.errors import Words, require
+from jointdist.data.encoding import Encoding
+from jointdist.errors import Text, require
 
 __all__ = [
     "Points",
@@ -39,7 +39,7 @@ class Points(NamedTuple):
 
 
 def points_of(
-    method: str, coding: Coding, laws: int, y: Any, *, grid: bool | None
+    method: str, encoding: Encoding, dists: int, y: Any, *, grid: bool | None
 ) -> Points:
     """Return the points that a method is given.
 
@@ -47,23 +47,23 @@ def points_of(
     ----------
     method : str
         The method, for messages.
-    coding : Coding
+    encoding : Encoding
         Of the side of the laws.
-    laws : int
+    dists : int
         The number of laws.
     y : number, or array of shape (k,) or (k, d)
         A point for all laws, or several.
     grid : bool, optional
         Whether every law is asked at every point; by default unless there are as many.
     """
-    where, d = f"Conditional.{method}", coding.width
+    where, d = f"Conditional.{method}", encoding.width
     shape = np.shape(y)
     alone = len(shape) == (0 if d == 1 else 1)
     table = np.reshape(y, (1, d)) if alone and (d == 1 or shape == (d,)) else y
-    rows = coding.encode(table, where=where, name="y", vector=True)
-    rule = f"one point for each of the {laws} laws if not `grid`"
-    alike = rows.n == laws
-    require(grid is not False or alone or alike, where, "y", rule, Words(f"{rows.n}"))
+    rows = encoding.encode(table, where=where, name="y", vector=True)
+    rule = f"one point for each of the {dists} laws if not `grid`"
+    alike = rows.n == dists
+    require(grid is not False or alone or alike, where, "y", rule, Text(f"{rows.n}"))
     return Points(np.asarray(rows.read(0, rows.n)), alone, alike and not alone and not grid)
 
 
@@ -98,11 +98,11 @@ def levels_of(method: str, levels: ArrayLike) -> Vector:
     return p
 
 
-def require_numbers(method: str, coding: Coding) -> None:
+def require_numbers(method: str, encoding: Encoding) -> None:
     """Raise unless all columns of the laws are numbers."""
-    words = [coding.label(i) for i, known in enumerate(coding.categories) if known]
-    got = Words(f"words in column {', '.join(words)}; ask `prob`, `mode` or `weights`")
-    require(coding.numeric, f"Conditional.{method}", "the law", "of numbers", got)
+    words = [encoding.label(i) for i, known in enumerate(encoding.categories) if known]
+    got = Text(f"words in column {', '.join(words)}; ask `prob`, `mode` or `weights`")
+    require(encoding.numeric, f"Conditional.{method}", "the law", "of numbers", got)
 
 
 def numbers_of(
@@ -129,9 +129,9 @@ def numbers_of(
     require(callable(f), where, name, "a function of the atoms", f)
     found = np.asarray(f(atoms))
     kinds, words = ("b", "True or False") if kind is bool else ("biuf", "numbers")
-    got = Words(f"values of type {found.dtype}")
+    got = Text(f"values of type {found.dtype}")
     require(found.dtype.kind in kinds, where, name, f"a function to {words}", got)
     shape = (n,) if kind is bool else (n, *found.shape[1:])
     rule = f"a function of {n} atoms to {n} values"
-    require(found.shape == shape, where, name, rule, Words(f"shape {found.shape}"))
+    require(found.shape == shape, where, name, rule, Text(f"shape {found.shape}"))
     return found.astype(np.float64)

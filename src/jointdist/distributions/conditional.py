@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from jointdist._array import Vector
 from jointdist._random import Seed, generator
-from jointdist.data.encoding import Coding
+from jointdist.data.encoding import Encoding
 from jointdist.data.frames import to_frame
 from jointdist.distributions import weights as scan
 from jointdist.distributions.arguments import (
@@ -27,7 +27,7 @@ from jointdist.distributions.arguments import (
 )
 from jointdist.distributions.drawing import axes, bars, curves
 from jointdist.distributions.signed import Laws, Projection
-from jointdist.errors import SignedLawWarning, Words, is_number, is_whole, require
+from jointdist.errors import SignedDistributionWarning, Text, is_number, is_whole, require
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,15 +61,15 @@ class Conditional:
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=2000)
     >>> y = x + 0.5 * rng.normal(size=2000)
-    >>> law = jd.JointDistribution(random_state=0).fit(x[:, None], y).given(x=[[-1.0], [1.0]])
-    >>> law.mean().round(1)
+    >>> dist = jd.JointDistribution(random_state=0).fit(x[:, None], y).given(x=[[-1.0], [1.0]])
+    >>> dist.mean().round(1)
     array([-1.,  1.])
-    >>> law.quantile([0.05, 0.95]).shape, law.prob(lambda y: y > 0).shape
+    >>> dist.quantile([0.05, 0.95]).shape, dist.prob(lambda y: y > 0).shape
     ((2, 2), (2,))
     """
 
-    def __init__(self, laws: Laws) -> None:
-        self._laws, self._atoms = laws, laws.atoms
+    def __init__(self, dists: Laws) -> None:
+        self._laws, self._atoms = dists, dists.atoms
 
     def __len__(self) -> int:
         return self._laws.queries.n
@@ -89,18 +89,18 @@ class Conditional:
         return (self[i] for i in range(len(self)))
 
     def __repr__(self) -> str:
-        atoms, laws = self._atoms, f"{len(self):,} law{'s' * (len(self) != 1)}"
+        atoms, dists = self._atoms, f"{len(self):,} law{'s' * (len(self) != 1)}"
         columns = "one column" if atoms.width == 1 else f"{atoms.width} columns"
-        told = f"Conditional({laws} of {columns} on {atoms.n:,} atoms"
-        if self.coding.numeric and atoms.width == 1:
+        told = f"Conditional({dists} of {columns} on {atoms.n:,} atoms"
+        if self.encoding.numeric and atoms.width == 1:
             first = ", ".join(f"{mean:.4g}" for mean in self[:4].mean())
             told += f"; means {first}{', ...' * (len(self) > 4)}"
         return told + ")"
 
     @property
-    def coding(self) -> Coding:
+    def encoding(self) -> Encoding:
         """What the columns of the laws are: their names, and the words in them."""
-        return self._laws.coding
+        return self._laws.encoding
 
     @property
     def is_discrete(self) -> bool:
@@ -191,7 +191,7 @@ class Conditional:
                 "negative, and the result NaN. Raise `regularization`, or ask the "
                 "model for `positivity`."
             )
-            warnings.warn(msg, SignedLawWarning, stacklevel=2)
+            warnings.warn(msg, SignedDistributionWarning, stacklevel=2)
         return np.sqrt(np.where(var < 0, np.nan, var))
 
     def cdf(self, y: object, *, grid: bool | None = None) -> Vector:
@@ -313,8 +313,8 @@ class Conditional:
 
         Zero for a valid law. Costs a scan over all atoms.
         """
-        atoms, laws = self._atoms, self._laws.normalised
-        return laws.each(lambda t, m, _: scan.negative_share(atoms, t, m))
+        atoms, dists = self._atoms, self._laws.normalised
+        return dists.each(lambda t, m, _: scan.negative_share(atoms, t, m))
 
     def projection(self) -> Projection:
         """Return how far valid laws are from the signed ones that they stand for.
@@ -324,9 +324,7 @@ class Conditional:
         report = self._laws.projection()
         rule = 'of a model with positivity "projected" or "isotonic"'
         if report is None:
-            require(
-                False, "Conditional.projection", "the law", rule, Words("not projected")
-            )
+            require(False, "Conditional.projection", "the law", rule, Text("not projected"))
             raise AssertionError
         return report
 
@@ -353,12 +351,12 @@ class Conditional:
         ax : Axes, optional
             Where to draw; by default on new axes.
         """
-        where, got = "Conditional.plot", Words(f"{len(self)}; choose some, as law[:8]")
+        where, got = "Conditional.plot", Text(f"{len(self)}; choose some, as law[:8]")
         require(len(self) <= 8, where, "the law", "of at most 8 conditions", got)
-        one, got = self._atoms.width == 1, Words(f"{self._atoms.width}")
+        one, got = self._atoms.width == 1, Text(f"{self._atoms.width}")
         require(one, where, "the law", "of one column", got)
         drawn = self._laws.few or not self._atoms.discrete
-        require(drawn, where, "the law", "of numbers or few words", Words("many words"))
+        require(drawn, where, "the law", "of numbers or few words", Text("many words"))
         ax = axes(where, ax)
         title, labels = self._laws.queries.labels()
         if self._laws.few:
@@ -370,8 +368,8 @@ class Conditional:
             margin = 0.05 * (high - low)
             y = np.linspace(low - margin, high + margin, 400)
             curves(ax, y, self.pdf(y, grid=True), labels)
-        if self.coding.names:
-            ax.set_xlabel(self.coding.names[0])
+        if self.encoding.names:
+            ax.set_xlabel(self.encoding.names[0])
         if len(self) > 1:
             ax.legend(title=title)
         return ax
@@ -387,7 +385,7 @@ class Conditional:
             The levels of the quantiles.
         """
         atoms = self._atoms
-        if atoms.width == 1 and not self.coding.numeric and atoms.few:
+        if atoms.width == 1 and not self.encoding.numeric and atoms.few:
             chances = self._laws.expected(atoms.distinct.sums.T)
             words = atoms.decoded(atoms.distinct.points)
             return to_frame(dict(zip(map(str, words), chances.T, strict=True)))
@@ -395,7 +393,7 @@ class Conditional:
         told = {"mean": self.mean(), "std": self.std()}
         found = self.quantile(levels)
         told |= {f"q{level:g}": found[:, i] for i, level in enumerate(levels)}
-        return to_frame(told, self.coding.names or tuple(map(str, range(atoms.width))))
+        return to_frame(told, self.encoding.names or tuple(map(str, range(atoms.width))))
 
     def _shaped(self, values: Vector) -> Vector:
         return values[..., 0] if self._atoms.width == 1 else values
@@ -403,7 +401,7 @@ class Conditional:
     def _known(self, points: Vector) -> NDArray[Any]:
         """Return coded points as users know them; None or NaN where there is no law."""
         none: NDArray[np.bool_] = np.asarray(np.isnan(points).any(axis=-1))
-        if self.coding.numeric or not none.any():
+        if self.encoding.numeric or not none.any():
             return self._atoms.decoded(points)
         known = self._atoms.decoded(np.where(none[..., None], 0.0, points)).astype(object)
         known[none] = None
@@ -418,7 +416,7 @@ class Conditional:
     def _pdf(
         self, method: str, y: object, grid: bool | None, *, log: bool = False
     ) -> Vector:
-        got = Words("a discrete variable, which has none; ask `prob`, `mode` or `weights`")
+        got = Text("a discrete variable, which has none; ask `prob`, `mode` or `weights`")
         smooth, where = not self._atoms.discrete, f"Conditional.{method}"
         require(smooth, where, "y", "of a variable with a density", got)
         points = self._points(method, y, grid)
@@ -426,7 +424,7 @@ class Conditional:
         return found[:, 0] if points.alone else found
 
     def _points(self, method: str, y: object, grid: bool | None) -> Points:
-        return points_of(method, self.coding, len(self), y, grid=grid)
+        return points_of(method, self.encoding, len(self), y, grid=grid)
 
     def _require_numbers(self, method: str) -> None:
-        require_numbers(method, self.coding)
+        require_numbers(method, self.encoding)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from jointdist._array import Array, Vector, to_numpy
-from jointdist.data.encoding import Coding
+from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
 from jointdist.data.table import Rows
 from jointdist.lowrank.basis import Basis, host_features
@@ -73,7 +73,7 @@ class Queries:
         The coefficients of the model, towards the side of the laws.
     executor : Executor
         How row blocks are worked on.
-    coding : Coding
+    encoding : Encoding
         How words of the conditions became numbers.
     offset : float, default=0.0
         What is added to all coefficients.
@@ -90,7 +90,7 @@ class Queries:
     basis: Basis
     H: Vector
     executor: Executor
-    coding: Coding
+    encoding: Encoding
     offset: float = 0.0
     trusted: float = 0.0
     most: float = np.inf
@@ -134,7 +134,7 @@ class Queries:
 
     def labels(self) -> tuple[str, list[str]]:
         """Return what tells few conditions apart: names of columns, and their values."""
-        return told_apart(self.rows, self.coding)
+        return told_apart(self.rows, self.encoding)
 
     def parts(self) -> Iterator[Vector]:
         """Yield the coefficients of all laws, as many at a time as may be kept."""
@@ -153,28 +153,28 @@ class Queries:
         return chosen
 
 
-def told_apart(rows: Rows, coding: Coding) -> tuple[str, list[str]]:
+def told_apart(rows: Rows, encoding: Encoding) -> tuple[str, list[str]]:
     """Return the names of columns that tell few conditions apart, and their values.
 
     Parameters
     ----------
     rows : Rows
         The conditions, coded.
-    coding : Coding
+    encoding : Encoding
         How words of the conditions became numbers.
     """
     z = to_numpy(rows.read(0, rows.n))
     differ = np.flatnonzero((z != z[0]).any(axis=0))
     if not 0 < len(differ) <= _TOLD:
         return "", _numbered(rows.n)
-    titles = coding.titles(rows.name)
-    known = coding.decode(z)[:, differ]
+    titles = encoding.titles(rows.name)
+    known = encoding.decode(z)[:, differ]
     labels = [", ".join(map(_short, values)) for values in known]
     return ", ".join(titles[i] for i in differ), labels
 
 
-def _numbered(laws: int) -> list[str]:
-    return [f"law {i}" for i in range(laws)]
+def _numbered(dists: int) -> list[str]:
+    return [f"law {i}" for i in range(dists)]
 
 
 def _short(value: Any) -> str:

@@ -52,7 +52,7 @@ class Energy(NamedTuple):
             In what distances along each of several columns are measured.
         """
         atoms = support.atoms
-        scalar = atoms.width == 1 and atoms.coding.numeric
+        scalar = atoms.width == 1 and atoms.encoding.numeric
         return _in_order(support.ordered(0)) if scalar else _in_pairs(atoms, unit)
 
     def scores(self, t: Vector, near: Vector) -> Vector:
@@ -85,7 +85,7 @@ class Energy(NamedTuple):
 
 
 def energy_scores(
-    laws: Laws, points: Vector, *, unit: Vector | None = None
+    dists: Laws, points: Vector, *, unit: Vector | None = None
 ) -> tuple[Vector, Vector]:
     r"""Return the scores of the laws at points, and those of the law of all atoms.
 
@@ -95,7 +95,7 @@ def energy_scores(
 
     Parameters
     ----------
-    laws : Laws
+    dists : Laws
         The laws.
     points : array of shape (q, d)
         For each law a point, coded.
@@ -107,9 +107,9 @@ def energy_scores(
     tuple of arrays of shape (q,)
         The scores of the laws, and of the marginal law.
     """
-    if isinstance(laws, Moved):
-        return _moved_scores(laws, points, laws.units if unit is None else unit)
-    energy = Energy.on(laws.support, unit)
+    if isinstance(dists, Moved):
+        return _moved_scores(dists, points, dists.units if unit is None else unit)
+    energy = Energy.on(dists.support, unit)
 
     def score(t: Vector, _mass: Vector, own: slice) -> Vector:
         found, step = np.empty((len(t), 2)), _CELLS // len(energy.total)
@@ -120,18 +120,18 @@ def energy_scores(
             found[part, 1] = energy.marginal_scores(near)
         return found
 
-    scores = laws.normalised.each(score)
+    scores = dists.normalised.each(score)
     return scores[:, 0], scores[:, 1]
 
 
-def _moved_scores(laws: Moved, points: Vector, unit: Vector) -> tuple[Vector, Vector]:
+def _moved_scores(dists: Moved, points: Vector, unit: Vector) -> tuple[Vector, Vector]:
     """Return the scores of moved laws, and those of the law of all residuals, moved."""
     if points.shape[1] > 1:
-        scores = laws.energy(points, unit)
+        scores = dists.energy(points, unit)
         return scores, np.full_like(scores, np.nan)
-    at = (points - laws.shift) / laws.stretch
-    own, marginal = energy_scores(laws.base, at)
-    return laws.stretch[:, 0] * own, laws.stretch[:, 0] * marginal
+    at = (points - dists.shift) / dists.stretch
+    own, marginal = energy_scores(dists.base, at)
+    return dists.stretch[:, 0] * own, dists.stretch[:, 0] * marginal
 
 
 def _in_order(ordered: Ordered) -> Energy:
@@ -183,7 +183,7 @@ def distances(atoms: Atoms, unit: Vector, a: Vector, b: Vector) -> Vector:
         The points, coded.
     """
     squared = np.zeros((len(a), len(b)))
-    columns = zip(a.T, b.T, unit, atoms.coding.categories, strict=True)
+    columns = zip(a.T, b.T, unit, atoms.encoding.categories, strict=True)
     for x, z, one, words in columns:
         if words is None:
             squared += ((x[:, None] - z) / one) ** 2

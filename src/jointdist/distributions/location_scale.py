@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist, pdist
 
 from jointdist._array import Vector
-from jointdist.data.encoding import Coding
+from jointdist.data.encoding import Encoding
 from jointdist.data.table import Rows
 from jointdist.distributions.conditions import told_apart
 from jointdist.distributions.signed import Laws, Projection
@@ -37,7 +37,7 @@ class Conditions:
         The conditions of the laws of residuals.
     rows : Rows
         The conditions, coded.
-    coding : Coding
+    encoding : Encoding
         How words of the conditions became numbers.
     unlike : array of shape (q,)
         How unlike the sample they are.
@@ -45,7 +45,7 @@ class Conditions:
 
     of_base: Any
     rows: Rows
-    coding: Coding
+    encoding: Encoding
     unlike: Vector
 
     @property
@@ -63,7 +63,7 @@ class Conditions:
 
     def labels(self) -> tuple[str, list[str]]:
         """Return what tells few conditions apart."""
-        return told_apart(self.rows, self.coding)
+        return told_apart(self.rows, self.encoding)
 
     def take(self, rows: Any) -> "Conditions":
         """Return the chosen ones."""
@@ -84,7 +84,7 @@ class Moved(Laws):
         The locations.
     stretch : array of shape (q, d)
         The scales, positive.
-    names : Coding
+    names : Encoding
         What the columns are.
     unit : array of shape (d,)
         In what distances along each of several columns are measured.
@@ -93,7 +93,7 @@ class Moved(Laws):
     base: Laws
     shift: Vector
     stretch: Vector
-    names: Coding
+    names: Encoding
     unit: Vector
 
     @staticmethod
@@ -103,7 +103,7 @@ class Moved(Laws):
         shift: Vector,
         stretch: Vector,
         *,
-        names: Coding,
+        names: Encoding,
         unit: Vector,
     ) -> "Moved":
         """Return laws, moved.
@@ -116,7 +116,7 @@ class Moved(Laws):
             What they are given.
         shift, stretch : arrays of shape (q, d)
             The locations, and the scales, positive.
-        names : Coding
+        names : Encoding
             What the columns are.
         unit : array of shape (d,)
             In what distances along each of several columns are measured.
@@ -133,7 +133,7 @@ class Moved(Laws):
         )
 
     @property
-    def coding(self) -> Coding:
+    def encoding(self) -> Encoding:
         """What the columns are."""
         return self.names
 

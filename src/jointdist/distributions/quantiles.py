@@ -22,7 +22,7 @@ _FEW_LEVELS = 8
 class _Sought(NamedTuple):
     """Levels of laws that are sought, each in a block that may have it."""
 
-    laws: Index
+    dists: Index
     level: Vector
     block: Index
 
@@ -51,14 +51,14 @@ def quantiles(ordered: Ordered, t: Vector, mass: Vector, levels: Vector) -> Vect
     reach = levels - _ROUNDING
     found = np.zeros(levels.size, dtype=np.intp)
     places = np.arange(levels.size)
-    laws, level = places // max(levels.shape[1], 1), reach.ravel()
+    dists, level = places // max(levels.shape[1], 1), reach.ravel()
     block = _first_blocks(ordered, t, mass, reach)
     while len(places):
-        atom = _inside(ordered, t, mass, _Sought(laws, level, block))
+        atom = _inside(ordered, t, mass, _Sought(dists, level, block))
         found[places[atom >= 0]] = atom[atom >= 0]
         rest = atom < 0
-        places, laws, level, after = places[rest], laws[rest], level[rest], block[rest]
-        block = _next_blocks(ordered, t[laws], mass[laws], level, after)
+        places, dists, level, after = places[rest], dists[rest], level[rest], block[rest]
+        block = _next_blocks(ordered, t[dists], mass[dists], level, after)
     return ordered.values[found].reshape(levels.shape)
 
 
@@ -101,22 +101,22 @@ def _next_blocks(
 
 def _inside(ordered: Ordered, t: Vector, mass: Vector, sought: _Sought) -> Index:
     """Return the atoms that reach the levels; -1 where the block does not."""
-    atom = np.full(len(sought.laws), -1)
+    atom = np.full(len(sought.dists), -1)
     n = len(ordered.values)
 
     def work(group: Index) -> tuple[Index, Index]:
         b = int(sought.block[group[0]])
         start, end = int(ordered.edges[b]), int(ordered.edges[b + 1])
-        laws = sought.laws[group]
+        dists = sought.dists[group]
         if ordered.is_single(b):
             P, at = ordered.table[b + 1, None], np.arange(end - 1, end)
         else:
             P, at = ordered.weighted_features(start, end), np.arange(start, end)
             np.cumsum(P, axis=0, out=P)
             P += ordered.table[b]
-        F = P[:, 1:] @ t[laws].T
+        F = P[:, 1:] @ t[dists].T
         F += P[:, :1]
-        F /= mass[laws]
+        F /= mass[dists]
         if end == n:
             F[-1] = np.inf
         reached = (sought.level[group] <= F) & ordered.last[at, None]
@@ -129,5 +129,5 @@ def _inside(ordered: Ordered, t: Vector, mass: Vector, sought: _Sought) -> Index
 
 
 def _slices(ordered: Ordered, n: int) -> Iterator[slice]:
-    laws = max(_CELLS // len(ordered.edges), 1)
-    return (slice(start, min(start + laws, n)) for start in range(0, n, laws))
+    dists = max(_CELLS // len(ordered.edges), 1)
+    return (slice(start, min(start + dists, n)) for start in range(0, n, dists))

@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jointdist._array import Array, Vector, to_numpy
-from jointdist.data.encoding import Coding
+from jointdist.data.encoding import Encoding
 from jointdist.distributions import weights as scan
 from jointdist.distributions.conditions import Fixed, Queries
 from jointdist.distributions.kde import Smoothed, smoothed
 from jointdist.distributions.quantiles import quantiles
 from jointdist.distributions.sorted_support import Ordered, order_by
 from jointdist.distributions.support_points import Atoms, FewAtoms
-from jointdist.errors import SignedLawWarning
+from jointdist.errors import SignedDistributionWarning
 
 __all__ = ["FewSupport", "Laws", "Projection", "Support", "blank", "units_of"]
 
@@ -228,9 +228,9 @@ class Laws:
         return self.support.atoms
 
     @property
-    def coding(self) -> Coding:
+    def encoding(self) -> Encoding:
         """What the columns are."""
-        return self.atoms.coding
+        return self.atoms.encoding
 
     @property
     def origin(self) -> Vector:
@@ -282,7 +282,7 @@ class Laws:
                 "positive; what they are asked is NaN. Raise `regularization`, or see by "
                 "`novelty` whether they are unlike the sample."
             )
-            warnings.warn(msg, SignedLawWarning, stacklevel=4)
+            warnings.warn(msg, SignedDistributionWarning, stacklevel=4)
         return results[0] if len(results) == 1 else np.concatenate(results)
 
     @property
@@ -343,15 +343,15 @@ class Laws:
 
     def covariances(self) -> Vector:
         """Return the covariances of the laws divided by their mass, ``(q, d, d)``."""
-        laws = self.normalised
-        v = laws.means()
-        found: Vector = laws.products() - v[:, :, None] * v[:, None, :]
+        dists = self.normalised
+        v = dists.means()
+        found: Vector = dists.products() - v[:, :, None] * v[:, None, :]
         return found
 
     def variances(self) -> Vector:
         """Return the variances of columns, of the laws divided by their mass, ``(q, d)``."""
-        laws = self.normalised
-        return laws.squares() - laws.means() ** 2
+        dists = self.normalised
+        return dists.squares() - dists.means() ** 2
 
     def quantile(self, levels: Vector) -> Vector:
         """Return the quantiles of each column, ``(q, l, d)``."""
@@ -389,7 +389,7 @@ class Laws:
 
         def pairs(t: Vector, mass: Vector, own: slice) -> Vector:
             at = points[own]
-            f = lambda z, laws: below(z, at[laws])  # noqa: E731
+            f = lambda z, dists: below(z, at[dists])  # noqa: E731
             return scan.paired_sums(self.atoms, t, mass, f)
 
         return self.each(pairs)
@@ -424,7 +424,7 @@ class Laws:
     def draws(self, uniform: Vector) -> NDArray[Any]:
         """Return draws made from uniform numbers ``(q, size)``, as points ``(..., d)``."""
         atoms = self.atoms
-        if atoms.width == 1 and atoms.coding.numeric:
+        if atoms.width == 1 and atoms.encoding.numeric:
             found = self.support.quantiles
             drawn = self.each(lambda t, m, own: found(0, t, m, uniform[own]))
             return drawn[..., None]

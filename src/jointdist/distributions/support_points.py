@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jointdist._array import Array, Vector, like, to_numpy
-from jointdist.data.encoding import Coding
+from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
 from jointdist.data.table import Rows
 from jointdist.lowrank.basis import Basis, host_features
@@ -53,7 +53,7 @@ class Atoms:
     ----------
     basis : Basis
         The functions :math:`\Psi`.
-    coding : Coding
+    encoding : Encoding
         How words became numbers.
     rows : Rows
         The atoms, coded; not copied.
@@ -69,7 +69,7 @@ class Atoms:
     """
 
     basis: Basis
-    coding: Coding
+    encoding: Encoding
     rows: Rows
     weights: Vector | None
     mean: Vector
@@ -108,7 +108,7 @@ class Atoms:
         """Return coded points ``(..., d)`` as users know them: words, and no last axis
         if there is one column only.
         """
-        known = self.coding.decode(points)
+        known = self.encoding.decode(points)
         return known[..., 0] if self.width == 1 else known
 
     def features(self, z: Array) -> Vector:
@@ -223,13 +223,13 @@ class Atoms:
     @property
     def discrete(self) -> bool:
         """Whether there is no density: words, few values taken often, a constant column."""
-        return not self.coding.numeric or self.few or self._has_constant
+        return not self.encoding.numeric or self.few or self._has_constant
 
     @cached_property
     def few(self) -> bool:
         """Whether there are few distinct atoms: numbers that are taken many times, or words."""
         limit = _FEW_WORDS
-        if self.coding.numeric:
+        if self.encoding.numeric:
             limit = max(min(_FEW, self.n // _REPEATED), 1)
         seen: set[tuple[float, ...]] = set()
         for block in self._blocks():

@@ -137,8 +137,8 @@ def clipped_draws(atoms: Atoms, t: Vector, mass: Vector, uniform: Vector) -> Ind
         Uniform numbers from zero to below one: the atom where the sum of the clipped
         weights, in the order of the atoms, first exceeds that share of the whole.
     """
-    laws = _by_block(atoms, len(t))
-    return np.concatenate([_draws(atoms, t[own], mass[own], uniform[own]) for own in laws])
+    dists = _by_block(atoms, len(t))
+    return np.concatenate([_draws(atoms, t[own], mass[own], uniform[own]) for own in dists])
 
 
 def _draws(atoms: Atoms, t: Vector, mass: Vector, uniform: Vector) -> Index:
@@ -149,7 +149,7 @@ def _draws(atoms: Atoms, t: Vector, mass: Vector, uniform: Vector) -> Index:
     by_block = np.cumsum(list(atoms.executor.map(total, atoms.rows)), axis=0)
     before = np.concatenate([np.zeros((1, len(t))), by_block])
     sought = (uniform * by_block[-1][:, None]).ravel()
-    laws = np.repeat(np.arange(len(t)), uniform.shape[1])
+    dists = np.repeat(np.arange(len(t)), uniform.shape[1])
     columns = zip(by_block.T, np.split(sought, len(t)), strict=True)
     block = np.concatenate([np.searchsorted(sums, u, side="right") for sums, u in columns])
     block = np.minimum(block, len(by_block) - 1)
@@ -157,7 +157,7 @@ def _draws(atoms: Atoms, t: Vector, mass: Vector, uniform: Vector) -> Index:
 
     def work(group: Index) -> tuple[Index, Index]:
         b = int(block[group[0]])
-        own, first = np.unique(laws[group], return_index=True)
+        own, first = np.unique(dists[group], return_index=True)
         start = b * atoms.executor.block_rows
         z = atoms.rows.read(start, min(start + atoms.executor.block_rows, atoms.n))
         w = np.maximum(_weights(atoms, start, z, t[own], mass[own]), 0)

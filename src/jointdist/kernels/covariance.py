@@ -27,7 +27,7 @@ import numpy as np
 
 from jointdist._array import Array, array_namespace, device, exp
 from jointdist._params import Parametric
-from jointdist.errors import Words, is_number, is_whole, require
+from jointdist.errors import Text, is_number, is_whole, require
 from jointdist.kernels.distances import require_tables, squared_distances, sum_over_columns
 
 __all__ = [
@@ -407,7 +407,7 @@ def _scaled(where: str, scale: Scale, X: Array, Z: Array) -> tuple[Array, Array]
     if isinstance(scale, float):
         return X / scale, Z / scale
     rule = f"one number, or one per column of the data ({X.shape[1]})"
-    require(len(scale) == X.shape[1], where, "scale", rule, Words(f"{len(scale)} scales"))
+    require(len(scale) == X.shape[1], where, "scale", rule, Text(f"{len(scale)} scales"))
     xp = array_namespace(X, Z)
     row = xp.asarray(scale, dtype=X.dtype, device=device(X))
     return X / row, Z / row

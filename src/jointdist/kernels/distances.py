@@ -7,7 +7,7 @@ from operator import add
 import numpy as np
 
 from jointdist._array import Array, array_namespace, is_array, zero_below
-from jointdist.errors import Words, require
+from jointdist.errors import Text, require
 
 __all__ = ["require_tables", "squared_distances", "sum_over_columns"]
 
@@ -49,7 +49,7 @@ def require_tables(where: str, X: Array, Z: Array) -> None:
     """Raise unless both are two-dimensional arrays with the same number of columns."""
     for name, table in (("X", X), ("Z", Z)):
         good = is_array(table) and len(table.shape) == 2
-        got = Words(f"shape {table.shape}") if is_array(table) else type(table)
+        got = Text(f"shape {table.shape}") if is_array(table) else type(table)
         require(good, where, name, "a two-dimensional array", got)
     rule = f"a table of {X.shape[1]} columns, like `X`"
     require(X.shape[1] == Z.shape[1], where, "Z", rule, Z.shape[1])

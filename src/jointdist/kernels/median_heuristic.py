@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jointdist._array import to_numpy
-from jointdist.data.encoding import Coding
+from jointdist.data.encoding import Encoding
 from jointdist.data.table import Rows
 from jointdist.errors import require
 from jointdist.kernels import Delta, Gaussian, Kernel, Matern, Product
@@ -29,7 +29,7 @@ class Family:
 
     Attributes
     ----------
-    coding : Coding
+    encoding : Encoding
         Which columns are numbers.
     scales : tuple of float
         The scale of each column of numbers; empty if there is one kernel only.
@@ -42,7 +42,7 @@ class Family:
         a Gaussian if it is infinite.
     """
 
-    coding: Coding
+    encoding: Encoding
     scales: tuple[float, ...]
     given: Kernel | None = None
     name: str = "common"
@@ -56,12 +56,12 @@ class Family:
     @property
     def numbers(self) -> list[int]:
         """The columns of numbers."""
-        return [i for i, known in enumerate(self.coding.categories) if known is None]
+        return [i for i, known in enumerate(self.encoding.categories) if known is None]
 
     @property
     def of_words(self) -> Kernel | None:
         """The kernel of the columns of words: a Delta for each; None if there are none."""
-        words = [i for i, known in enumerate(self.coding.categories) if known is not None]
+        words = [i for i, known in enumerate(self.encoding.categories) if known is not None]
         if not self.numbers and len(words) == 1:
             return Delta()
         parts: list[Any] = [Delta(_SIMILAR).on(i) for i in words]
@@ -90,7 +90,7 @@ class Family:
 def family_of(
     side: str,
     kernel: object,
-    coding: Coding,
+    encoding: Encoding,
     rows: Rows,
     *,
     weights: NDArray[np.float64] | None,
@@ -104,7 +104,7 @@ def family_of(
         The side, for messages.
     kernel : Kernel or "auto"
         What was given.
-    coding : Coding
+    encoding : Encoding
         Which columns are numbers.
     rows : Rows
         The table, coded.
@@ -119,9 +119,9 @@ def family_of(
             'a kernel, as kernels.Gaussian(), or "auto"',
         )
         require(good, rows.where, f"kernel_{side}", rule, kernel)
-        return Family(coding, (), cast("Kernel", kernel), "given")
-    numbers = [i for i, known in enumerate(coding.categories) if known is None]
-    return Family(coding, median_scales(rows, numbers, weights, rng) if numbers else ())
+        return Family(encoding, (), cast("Kernel", kernel), "given")
+    numbers = [i for i, known in enumerate(encoding.categories) if known is None]
+    return Family(encoding, median_scales(rows, numbers, weights, rng) if numbers else ())
 
 
 def median_scales(

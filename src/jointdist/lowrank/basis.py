@@ -25,7 +25,7 @@ from jointdist._array import (
 )
 from jointdist.data.executor import Executor, executor_for, one_blas_thread
 from jointdist.data.table import as_rows
-from jointdist.errors import Words, require
+from jointdist.errors import Text, require
 from jointdist.lowrank.cholesky import LowRank
 from jointdist.lowrank.features import Features
 from jointdist.lowrank.reduction import Reduction
@@ -145,7 +145,7 @@ def double_orthogonal(small: Reduction, *, centred: bool = True) -> tuple[Basis,
         The basis of X and that of Y.
     """
     sums = small.moments
-    got = Words(f"moments of weight {sums.weight:g}")
+    got = Text(f"moments of weight {sums.weight:g}")
     require(sums.weight > 0, "double_orthogonal", "small", "of positive weight", got)
     x = side_basis(small.x, sums.weight, sums.sum_x, sums.gram_x, centred=centred)
     y = side_basis(small.y, sums.weight, sums.sum_y, sums.gram_y, centred=centred)

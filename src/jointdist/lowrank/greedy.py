@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jointdist._array import Array, array_namespace, device, like, to_numpy
-from jointdist.errors import NotPositiveDefiniteError, Words, require
+from jointdist.errors import NotPositiveDefiniteError, Text, require
 from jointdist.kernels import Kernel
 from jointdist.lowrank.features import (
     FeatureMap,
@@ -275,7 +275,7 @@ def require_psd(
     finite = np.isfinite(left) & np.isfinite(d)
     if not finite.all():
         row = search.rows.number(start + int(np.argmin(finite)))
-        got = Words(f"a value that is not finite at row {row} from {kernel!r}")
+        got = Text(f"a value that is not finite at row {row} from {kernel!r}")
         require(False, where, name, "finite on the data", got)
     lowest = int(np.argmin(left))
     if left[lowest] < -(search.eps**0.5) * np.abs(d).max():

@@ -18,7 +18,7 @@ from scipy.linalg import solve_triangular
 from jointdist._array import Array, array_namespace, device, like, symmetric, to_numpy
 from jointdist.data.executor import Executor, executor_for
 from jointdist.data.table import Rows, as_rows, as_weights
-from jointdist.errors import Words, require
+from jointdist.errors import Text, require
 from jointdist.kernels import Kernel
 from jointdist.lowrank.features import Features, kernel_diagonal
 
@@ -194,7 +194,7 @@ class Moments:
 
     def _combined(self, other: "Moments", sign: int) -> "Moments":
         rule = "moments of the same feature maps"
-        require(self.keys == other.keys, "Moments", "other", rule, Words("others"))
+        require(self.keys == other.keys, "Moments", "other", rule, Text("others"))
         return Moments(
             self.count + sign * other.count,
             self.gram + sign * other.gram,
@@ -278,7 +278,7 @@ def paired_rows(
     """Return the rows of both sides, equally many, and their weights."""
     x = as_rows(X, where=where, name="X")
     y = as_rows(Y, where=where, name="Y", vector=True)
-    require(x.n == y.n, where, "Y", f"as long as `X` ({x.n} rows)", Words(f"{y.n} rows"))
+    require(x.n == y.n, where, "Y", f"as long as `X` ({x.n} rows)", Text(f"{y.n} rows"))
     return x, y, as_weights(sample_weight, x)
 
 

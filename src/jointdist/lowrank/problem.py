@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from jointdist._array import array_namespace, is_array
 from jointdist.data.executor import Executor
 from jointdist.data.table import Rows
-from jointdist.errors import Words, is_number, is_whole, require
+from jointdist.errors import Text, is_number, is_whole, require
 from jointdist.kernels import Kernel
 
 __all__ = [
@@ -71,12 +71,12 @@ def kernel_rounding(kernel: object, rows: Rows, name: str) -> float:
         rule = f"a kernel whose {what} is an array of shape {shape} for {n} rows"
         seen = f"shape {tuple(got.shape)}" if is_array(got) else f"{type(got)}"
         good = is_array(got) and tuple(got.shape) == shape
-        require(good, rows.where, name, rule, Words(f"{seen} from {kernel!r}"))
+        require(good, rows.where, name, rule, Text(f"{seen} from {kernel!r}"))
     ends = float(matrix[0, 0]), float(diagonal[0])
     rule = "a kernel whose `diagonal` is the diagonal of its matrix"
     seen = f"{ends[1]:.6g} against {ends[0]:.6g} from {kernel!r}"
     same = math.isclose(*ends, rel_tol=1e-4, abs_tol=1e-12) or math.isnan(sum(ends))
-    require(same, rows.where, name, rule, Words(seen))
+    require(same, rows.where, name, rule, Text(seen))
     xp = array_namespace(matrix)
     dtype = matrix.dtype if xp.isdtype(matrix.dtype, "real floating") else xp.float64
     return float(xp.finfo(dtype).eps)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from jointdist._array import Array, array_namespace, like, to_numpy
 from jointdist.data.table import Rows
-from jointdist.errors import Words, require
+from jointdist.errors import Text, require
 from jointdist.lowrank.features import FeatureMap, kernel_diagonal, kernel_matrix
 from jointdist.lowrank.greedy import Pivots, require_psd
 from jointdist.lowrank.problem import Search
@@ -162,7 +162,7 @@ def _grow(
     left = to_numpy(whole - known.T @ known)
     d = np.diagonal(to_numpy(whole))
     finite = bool(np.isfinite(left).all())
-    got = Words(f"values that are not finite from {search.kernel!r}")
+    got = Text(f"values that are not finite from {search.kernel!r}")
     require(finite, search.rows.where, search.name, "finite on the data", got)
     floors = np.maximum(floor, search.rounding(found.rank + len(drawn)) * d)
     accepted, block = _accept(left, chance, floors, room)

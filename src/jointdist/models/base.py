@@ -13,14 +13,14 @@ from jointdist._array import Vector, to_numpy
 from jointdist._params import NestedParameters
 from jointdist._progress import progress
 from jointdist._random import Seed, generator
-from jointdist.data.encoding import Coding, learn_coding
+from jointdist.data.encoding import Encoding, learn_encoding
 from jointdist.data.executor import Executor, executor_for
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows, as_weights
 from jointdist.distributions.conditional import Conditional
 from jointdist.distributions.energy import energy_scores
 from jointdist.distributions.signed import Laws
-from jointdist.errors import ToleranceWarning, Words, is_whole, require
+from jointdist.errors import Text, ToleranceWarning, is_whole, require
 from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import family_of
 from jointdist.lowrank.basis import Basis, double_orthogonal
@@ -108,19 +108,19 @@ class LawEstimator(RegressorMixin, NestedParameters, BaseEstimator, ABC):
         where = self._name
         require_selection(where, self.selection, self.verbose)
         self._check()
-        x = learn_coding(X, where=where, name="X")
-        got = Words("None: fit requires y to be passed, but the target y is None")
+        x = learn_encoding(X, where=where, name="X")
+        got = Text("None: fit requires y to be passed, but the target y is None")
         require(Y is not None, where, "Y", "given", got)
-        y = learn_coding(Y, where=where, name="Y", vector=True)
-        words = x.coding.of_words
+        y = learn_encoding(Y, where=where, name="Y", vector=True)
+        words = x.encoding.of_words
         sample = Sample.paired(x.rows, y.rows, sample_weight, words=words).owned()
         validate_data(self, X, reset=True, skip_check_array=True)
-        self._codings = x[0], y[0]
+        self._encodings = x[0], y[0]
         if getattr(self, "positivity", None) == "isotonic":
             both = isinstance(self, JointEstimator)
-            sides = self._codings if both else self._codings[1:]
+            sides = self._encodings if both else self._encodings[1:]
             alone = any(side.width == 1 and side.numeric for side in sides)
-            got = Words('"isotonic", and there is none; ask for "projected"')
+            got = Text('"isotonic", and there is none; ask for "projected"')
             require(alone, where, "positivity", "for laws of one column of numbers", got)
         rng = generator(where, self.random_state)
         self._seed = int(rng.integers(2**32))
@@ -135,8 +135,8 @@ class LawEstimator(RegressorMixin, NestedParameters, BaseEstimator, ABC):
             Rows of X.
         """
         check_is_fitted(self)
-        law = Conditional(self._of_y(self._read_x("predict", "X", X)))
-        return law.mean() if self._codings[1].numeric else law.mode()
+        dist = Conditional(self._of_y(self._read_x("predict", "X", X)))
+        return dist.mean() if self._encodings[1].numeric else dist.mode()
 
     @y_for_Y
     def score(  # pyrefly: ignore[bad-override]  # Y, not y
@@ -293,7 +293,7 @@ class LawEstimator(RegressorMixin, NestedParameters, BaseEstimator, ABC):
     def _name(self) -> str:
         return type(self).__name__
 
-    _codings: tuple[Coding, Coding]
+    _encodings: tuple[Encoding, Encoding]
     _strength: float  # the ridge times the number of rows
 
     def _ridge(self, sample: Sample) -> float:
@@ -328,16 +328,16 @@ class LawEstimator(RegressorMixin, NestedParameters, BaseEstimator, ABC):
         require_columns(self, X)
         vector = method == "given" and self.n_features_in_ == 1
         where = f"{self._name}.{method}"
-        return self._codings[0].encode(X, where=where, name=name, vector=vector)
+        return self._encodings[0].encode(X, where=where, name=name, vector=vector)
 
     def _read_pair(
         self, method: str, X: object, Y: object, *, paired: bool = True
     ) -> tuple[Rows, Rows]:
         where = f"{self._name}.{method}"
         x = self._read_x(method, "X", X)
-        y = self._codings[1].encode(Y, where=where, name="Y", vector=True)
+        y = self._encodings[1].encode(Y, where=where, name="Y", vector=True)
         rule = f"as long as `X` ({x.n} rows)"
-        require(not paired or x.n == y.n, where, "Y", rule, Words(f"{y.n} rows"))
+        require(not paired or x.n == y.n, where, "Y", rule, Text(f"{y.n} rows"))
         return x, y
 
 
@@ -359,11 +359,11 @@ class JointEstimator(LawEstimator):
         check_is_fitted(self)
         where = f"{self._name}.given"
         one = (x is None) != (y is None)
-        got = Words("neither" if x is None else "both")
+        got = Text("neither" if x is None else "both")
         require(one, where, "x, y", "given one or the other", got)
         if y is None:
             return Conditional(self._of_y(self._read_x("given", "x", x)))
-        rows = self._joint.coding_y.encode(y, where=where, name="y", vector=True)
+        rows = self._joint.encoding_y.encode(y, where=where, name="y", vector=True)
         return Conditional(self._joint.of_x(rows))
 
     def marginal(self, of: str) -> Conditional:
@@ -484,7 +484,7 @@ class KernelEstimator(LawEstimator):
     def _choose(self, sample: Sample, rng: np.random.Generator) -> None:
         """Choose kernels and ridge: those given, or the best on rows held out."""
         weights = sample.weights
-        sides = zip(self._codings, (sample.x, sample.y), strict=True)
+        sides = zip(self._encodings, (sample.x, sample.y), strict=True)
         kernels = ("x", self.kernel_x), ("y", self.kernel_y)
         families = [
             family_of(*kernel, *side, weights=weights, rng=rng)
@@ -497,7 +497,7 @@ class KernelEstimator(LawEstimator):
             return
         rule = "a number, or a word, where kernels are chosen"
         one = not isinstance(self.regularization, np.ndarray)
-        require(one, self._name, "regularization", rule, Words("an array"))
+        require(one, self._name, "regularization", rule, Text("an array"))
         how = Selection() if self.selection is None else self.selection
         with progress(f"{self._name}: kernels and ridge", verbose=self.verbose) as tell:
             executor = executor_for(sample.x, self.executor)

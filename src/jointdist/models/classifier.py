@@ -10,7 +10,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from jointdist._array import Vector, is_array, like
 from jointdist._params import NestedParameters
 from jointdist._random import Seed
-from jointdist.data.encoding import Coded, Coding
+from jointdist.data.encoding import Coded, Encoding
 from jointdist.data.executor import Executor
 from jointdist.data.labels import Labels, class_weights, learn_labels
 from jointdist.data.table import as_rows, as_weights
@@ -294,7 +294,7 @@ class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
         rows = as_rows(like(column, X) if is_array(X) else column, where=_NAME, name="y")
         own = as_weights(sample_weight, rows)
         weights = class_weights(labels, self.class_weight, own, _NAME)
-        return Coded(Coding((tuple(labels.classes.tolist()),)), rows), weights
+        return Coded(Encoding((tuple(labels.classes.tolist()),)), rows), weights
 
 
 class LabelDistribution(JointDistribution):
@@ -312,11 +312,11 @@ class LabelDistribution(JointDistribution):
         X : array, DataFrame or sequence of shape (q, d)
             The rows.
         """
-        laws = self._of_y(self._read_x(method, "X", X))
-        known = laws.atoms.distinct
-        found = laws.expected(known.sums.T)
+        dists = self._of_y(self._read_x(method, "X", X))
+        known = dists.atoms.distinct
+        found = dists.expected(known.sums.T)
         found = np.where(np.isnan(found), known.sums[:, 0], found)
-        chances = np.zeros((len(found), len(self._codings[1].categories[0] or ())))
+        chances = np.zeros((len(found), len(self._encodings[1].categories[0] or ())))
         chances[:, known.points[:, 0].astype(np.intp)] = found
         return chances
 

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from jointdist._array import Array, Vector, like, to_numpy
 from jointdist._random import Seed
-from jointdist.data.encoding import Coding
+from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor, executor_for
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
@@ -19,7 +19,7 @@ from jointdist.distributions.conditions import Fixed, Queries
 from jointdist.distributions.energy import energy_scores
 from jointdist.distributions.signed import FewSupport, Laws, Support, units_of
 from jointdist.distributions.support_points import Atoms, FewAtoms
-from jointdist.errors import InfeasibleError, Words, require, require_kind
+from jointdist.errors import InfeasibleError, Text, require, require_kind
 from jointdist.kernels import Delta, Kernel
 from jointdist.lowrank.basis import Basis, host_features, side_basis
 from jointdist.lowrank.features import FeatureMap, kernel_matrix
@@ -144,8 +144,8 @@ class ConditionalMeanEmbedding(KernelEstimator):
     >>> X = rng.normal(size=(2000, 2))
     >>> y = X[:, 0] + 0.5 * rng.normal(size=2000)
     >>> model = jd.ConditionalMeanEmbedding(random_state=0).fit(X, y)
-    >>> law = model.given([[1.0, 0.0]])
-    >>> bool(0.7 < law.mean()[0] < 1.3), bool(law.negative_share()[0] > 0)
+    >>> dist = model.given([[1.0, 0.0]])
+    >>> bool(0.7 < dist.mean()[0] < 1.3), bool(dist.negative_share()[0] > 0)
     (True, False)
     """
 
@@ -286,7 +286,7 @@ class ConditionalMeanEmbedding(KernelEstimator):
 
     def _solve_in_full(self, sample: Sample) -> Self:
         """Invert the kernel matrix of all rows, weighted."""
-        rule, got = f"at most {_MOST:,} rows without `low_rank`", Words(f"{sample.n:,}")
+        rule, got = f"at most {_MOST:,} rows without `low_rank`", Text(f"{sample.n:,}")
         require(sample.n <= _MOST, self._name, "X", rule, got)
         rows = sample.x.read(0, sample.n)
         w = np.ones(sample.n) if sample.weights is None else sample.weights
@@ -307,7 +307,7 @@ class ConditionalMeanEmbedding(KernelEstimator):
     def _put(self, sample: Sample, points: Array, weights: Vector) -> Self:
         """Keep the rows of Y that have weight; those that are equal count together."""
         executor = executor_for(sample.x, self.executor)
-        self._support, self._which = _atoms(points, self._codings[1], sample, executor)
+        self._support, self._which = _atoms(points, self._encodings[1], sample, executor)
         self._rows, self._weights = sample, _added(weights, self._which)
         self._most = largest_kernel(self.basis_x_.map, sample.x, sample.weights, executor)
         self._projectors: dict[str, Projector | Isotonic] = {}  # made when first needed
@@ -318,10 +318,10 @@ class ConditionalMeanEmbedding(KernelEstimator):
         basis_x, basis_y = x.basis(part), y.basis(part)
         V_x, V_y = to_numpy(basis_x.rotation), to_numpy(basis_y.rotation)
         _, goal = _objective(sums, basis_x, V_y, V_x, 0.0)
-        pivots, coding = y.low.map.landmarks, self._codings[1]
+        pivots, encoding = y.low.map.landmarks, self._encodings[1]
         executor = executor_for(rows.x, self.executor)
         support, which = y.remember(
-            ("atoms", part), lambda: _atoms(pivots, coding, rows, executor)
+            ("atoms", part), lambda: _atoms(pivots, encoding, rows, executor)
         )
         held = y.remember(
             ("outcomes", part), lambda: self._outcomes(support, contest.held(part))
@@ -353,15 +353,15 @@ class ConditionalMeanEmbedding(KernelEstimator):
             msg = f"{self._name}: {self.solution_.status.value}"
             raise InfeasibleError(msg)
         H = len(self._weights) * self._weights.T
-        executor, coding = self._support.atoms.executor, self._codings[0]
+        executor, encoding = self._support.atoms.executor, self._encodings[0]
         own = {"offset": -1.0, "most": self._most}
-        queries = Queries(x, self.basis_x_, H, executor, coding, **own)
+        queries = Queries(x, self.basis_x_, H, executor, encoding, **own)
         if self.positivity == self._scope:
             return Laws(self._support, queries, divided=False)
         queries = replace(queries, trusted=TRUSTED * (1 - self.basis_x_.relative_error))
         if self.positivity not in self._projectors:
             self._projectors[self.positivity] = self._valid()
-        return self._projectors[self.positivity].laws(Laws(self._support, queries))
+        return self._projectors[self.positivity].dists(Laws(self._support, queries))
 
     def _valid(self) -> Projector | Isotonic:
         """Return what makes laws valid, its ridge chosen by leaving rows out."""
@@ -373,7 +373,7 @@ class ConditionalMeanEmbedding(KernelEstimator):
         sums = _weighted_mean(basis, self._rows)
         executor = self._support.atoms.executor
         weights = self._rows.weights
-        sample = Atoms(basis, self._codings[1], self._rows.y, weights, sums, executor)
+        sample = Atoms(basis, self._encodings[1], self._rows.y, weights, sums, executor)
         projector = Projector.on(self._support, Support(sample))
         left_out = self._left_out(some.rows, some.own)
         return projector.tuned(left_out, points, some.weights)
@@ -415,16 +415,16 @@ class ConditionalMeanEmbedding(KernelEstimator):
         return len(weights) * weights.T - 1
 
     def _scores(self, x: Rows, y: Vector) -> tuple[Vector, Vector]:
-        atoms, laws = self._support.sample, self._of_y(x)
+        atoms, dists = self._support.sample, self._of_y(x)
         z = to_numpy(atoms.rows.read(0, atoms.n))
         unit = units_of(z, atoms.shares)
         marginal = Laws(Support(atoms), Fixed(np.empty((x.n, 0))))
         _, other = energy_scores(marginal, y, unit=unit)
-        known = laws.masses() > _LAW
+        known = dists.masses() > _LAW
         if not known.any():
             return other, other
         own = other.copy()
-        own[known], _ = energy_scores(laws.take(known), y[known], unit=unit)
+        own[known], _ = energy_scores(dists.take(known), y[known], unit=unit)
         return own, other
 
     @property
@@ -450,7 +450,7 @@ def _inverse(K: Vector, ridge: Vector) -> Vector:
     try:
         inverse = cho_solve(cho_factor(whole), np.eye(len(K)))
     except LinAlgError:
-        got = Words("one that rounding of the kernel matrix exceeds")
+        got = Text("one that rounding of the kernel matrix exceeds")
         rule = "so large that the kernel matrix can be inverted with it"
         require(False, "ConditionalMeanEmbedding", "regularization", rule, got)
         raise
@@ -468,7 +468,7 @@ def _root(K: Vector) -> Vector:
 
 
 def _atoms(
-    points: Array, coding: Coding, sample: Sample, executor: Executor
+    points: Array, encoding: Encoding, sample: Sample, executor: Executor
 ) -> tuple[FewSupport, NDArray[np.intp]]:
     """Return the distinct points as atoms, and which of them each point is."""
     atoms, which = np.unique(to_numpy(points), axis=0, return_inverse=True)
@@ -477,8 +477,8 @@ def _atoms(
     rows = Rows(place, sample.y.where, sample.y.name)
     mean = np.full(len(atoms), 1 / len(atoms))
     none = np.empty(0)
-    every = Atoms(_nothing(place), coding, sample.y, sample.weights, none, executor)
-    few = FewAtoms(basis, coding, rows, None, mean, executor, sample=every)
+    every = Atoms(_nothing(place), encoding, sample.y, sample.weights, none, executor)
+    few = FewAtoms(basis, encoding, rows, None, mean, executor, sample=every)
     return FewSupport(few), which.ravel()
 
 

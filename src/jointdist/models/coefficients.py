@@ -15,7 +15,7 @@ from jointdist._array import Vector, to_numpy
 from jointdist.data.executor import Executor
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
-from jointdist.errors import Words, is_number, is_whole, require
+from jointdist.errors import Text, is_number, is_whole, require
 from jointdist.kernels.bounds import upper_bound
 from jointdist.lowrank.basis import Basis, host_features
 from jointdist.lowrank.features import kernel_matrix
@@ -277,11 +277,11 @@ def _sides(problem: Problem) -> tuple[tuple[Basis, Basis], tuple[float, float]]:
         rule = (
             "of values from 0 to a bound, its attribute `bound`, for positivity everywhere"
         )
-        got = Words(f"{kernel!r}, which is not known to be")
+        got = Text(f"{kernel!r}, which is not known to be")
         require(np.isfinite(bound), "JointDistribution", name, rule, got)
         K = to_numpy(kernel_matrix(kernel, Z, Z))
         seen, slack = (float(K.min(initial=0.0)), float(K.max(initial=0.0))), 1e-12 * bound
-        got = Words(f"values from {seen[0]:.3g} to {seen[1]:.3g} with bound {bound:g}")
+        got = Text(f"values from {seen[0]:.3g} to {seen[1]:.3g} with bound {bound:g}")
         within = seen[0] >= -slack and seen[1] <= bound + slack
         require(within, "JointDistribution", name, rule, got)
         bounds.append(bound)

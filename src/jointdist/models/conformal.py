@@ -13,11 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from jointdist._array import Index, Vector, to_numpy
 from jointdist._params import NestedParameters
 from jointdist._random import Seed, generator
-from jointdist.data.encoding import learn_coding
+from jointdist.data.encoding import learn_encoding
 from jointdist.data.sample import Sample
 from jointdist.data.table import as_weights
 from jointdist.distributions.conditional import Conditional
-from jointdist.errors import Words, is_number, require
+from jointdist.errors import Text, is_number, require
 from jointdist.models._sklearn import y_for_Y
 from jointdist.projection.recalibration import Recalibrated, Recalibration, valid
 from jointdist.scores.calibration import pit
@@ -106,7 +106,7 @@ class ConformalCalibration(RegressorMixin, NestedParameters, BaseEstimator):
             The model itself.
         """
         ok = hasattr(self.estimator, "given") and hasattr(self.estimator, "fit")
-        rule, got = "an estimator with `given`", Words(type(self.estimator).__name__)
+        rule, got = "an estimator with `given`", Text(type(self.estimator).__name__)
         require(ok, _NAME, "estimator", rule, got)
         ok = is_number(self.share, least=0, below=1) and self.share > 0
         require(ok, _NAME, "share", "a number between 0 and 1", self.share)
@@ -116,8 +116,8 @@ class ConformalCalibration(RegressorMixin, NestedParameters, BaseEstimator):
         rest, back = self._split(sample, weights, rng)
         own = {} if sample.weights is None else {"sample_weight": weights[rest]}
         self.estimator_ = clone(self.estimator).fit(_part(X, rest), _part(Y, rest), **own)
-        laws = self._base(_part(X, back))
-        levels = pit(laws, _part(Y, back), random_state=rng)
+        dists = self._base(_part(X, back))
+        levels = pit(dists, _part(Y, back), random_state=rng)
         known = ~np.isnan(levels)  # where there is a law
         require(known.any(), _NAME, "X", "rows at some of which there is a law", "none")
         self.recalibration_ = Recalibration.of(levels[known], weights[back][known])
@@ -160,10 +160,10 @@ class ConformalCalibration(RegressorMixin, NestedParameters, BaseEstimator):
         sample_weight : array of shape (q,), optional
             Weights of the rows.
         """
-        law = self.given(X)
-        told = outcomes_of(f"{_NAME}.score", law, Y, "Y")
+        dist = self.given(X)
+        told = outcomes_of(f"{_NAME}.score", dist, Y, "Y")
         weights = as_weights(sample_weight, told.rows)
-        own = np.average(crps(law, Y), weights=weights)
+        own = np.average(crps(dist, Y), weights=weights)
         marginal = np.average(self._marginal.crps(told.column), weights=weights)
         if marginal <= 0:  # every row of Y is all atoms: there is nothing to tell
             return 1.0 if own <= 0 else 0.0
@@ -198,15 +198,15 @@ class ConformalCalibration(RegressorMixin, NestedParameters, BaseEstimator):
             groups = equal.which
         order = rng.permutation(int(groups.max(initial=-1)) + 1)
         held = int(np.ceil(self.share * len(order)))
-        got = Words(f"{len(order)} sample{'s' * (len(order) != 1)}")
+        got = Text(f"{len(order)} sample{'s' * (len(order) != 1)}")
         require(held < len(order), _NAME, "X", "of rows enough to hold some back", got)
         out = np.isin(groups, order[:held])
         return counted[~out], counted[out]
 
     def _base(self, x: object) -> Conditional:
         """Return valid laws of the estimator."""
-        law = self.estimator_.given(x)
-        return Conditional(valid(require_column(_NAME, law)))
+        dist = self.estimator_.given(x)
+        return Conditional(valid(require_column(_NAME, dist)))
 
 
 class _Sample(NamedTuple):
@@ -233,17 +233,17 @@ class _Sample(NamedTuple):
 
 def _read(X: object, Y: object, sample_weight: object) -> Sample:
     """Return the rows, checked."""
-    got = Words("None: fit requires y to be passed, but the target y is None")
+    got = Text("None: fit requires y to be passed, but the target y is None")
     require(Y is not None, _NAME, "Y", "given", got)
-    x = learn_coding(X, where=_NAME, name="X")
-    y = learn_coding(Y, where=_NAME, name="Y", vector=True)
-    words = "words" if y.coding.width == 1 else f"{y.coding.width} columns"
-    scalar = y.coding.width == 1 and y.coding.numeric
-    require(scalar, _NAME, "Y", "one column of numbers", Words(words))
+    x = learn_encoding(X, where=_NAME, name="X")
+    y = learn_encoding(Y, where=_NAME, name="Y", vector=True)
+    words = "words" if y.encoding.width == 1 else f"{y.encoding.width} columns"
+    scalar = y.encoding.width == 1 and y.encoding.numeric
+    require(scalar, _NAME, "Y", "one column of numbers", Text(words))
     if getattr(Y, "ndim", 1) == 2:
         msg = f"A column-vector y was passed when a 1d array was expected by {_NAME}."
         warnings.warn(msg, DataConversionWarning, stacklevel=4)
-    return Sample.paired(x.rows, y.rows, sample_weight, words=x.coding.of_words)
+    return Sample.paired(x.rows, y.rows, sample_weight, words=x.encoding.of_words)
 
 
 def _part(table: Any, rows: Index) -> Any:

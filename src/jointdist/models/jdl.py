@@ -8,7 +8,7 @@ from jointdist._array import Vector
 from jointdist._random import Seed
 from jointdist.data.executor import Executor, executor_for
 from jointdist.data.sample import Sample
-from jointdist.errors import Words, require, require_kind
+from jointdist.errors import Text, require, require_kind
 from jointdist.kernels import Kernel
 from jointdist.lowrank.problem import Pivoting
 from jointdist.lowrank.reduction import Reduction
@@ -132,8 +132,8 @@ class JointDistribution(KernelEstimator, JointEstimator):
     >>> model = jd.JointDistribution(random_state=0).fit(X, y)
     >>> model.predict([[1.0, 0.0]]).round(1)
     array([1.])
-    >>> law = model.given(x=[[1.0, 0.0]])
-    >>> law.interval(0.9).round(1), law.prob(lambda y: y > 1).round(1)
+    >>> dist = model.given(x=[[1.0, 0.0]])
+    >>> dist.interval(0.9).round(1), dist.prob(lambda y: y > 1).round(1)
     (array([[0.2, 2. ]]), array([0.5]))
     """
 
@@ -186,7 +186,7 @@ class JointDistribution(KernelEstimator, JointEstimator):
         ridge, grid = self.regularization_, self.grid_rows_
         self._keep(solve(problem, ridge, self.positivity, grid=grid))
         self._joint = Joint(
-            problem, *self._codings, self.coefficients_, self.positivity, ridge
+            problem, *self._encodings, self.coefficients_, self.positivity, ridge
         )
         return self
 
@@ -197,7 +197,9 @@ class JointDistribution(KernelEstimator, JointEstimator):
         problem = Problem(*bases, sums, rows, self.marginals, executor)
         held = y.remember(
             ("outcomes", part),
-            lambda: held_outcomes(problem, self._codings, contest.held(part), y.psi(part)),
+            lambda: held_outcomes(
+                problem, self._encodings, contest.held(part), y.psi(part)
+            ),
         )
         solve = path(problem, self.positivity)
         if self._by_loo:
@@ -213,7 +215,7 @@ class JointDistribution(KernelEstimator, JointEstimator):
             return self._ridge(problem.sample)
         given, m = self.regularization.astype(np.float64), problem.y.rank
         rule = f"a number, or {m} of them: one for each function of Y"
-        require(len(given) == m, self._name, "regularization", rule, Words(f"{len(given)}"))
+        require(len(given) == m, self._name, "regularization", rule, Text(f"{len(given)}"))
         return given
 
     @property
@@ -227,7 +229,7 @@ class JointDistribution(KernelEstimator, JointEstimator):
     @property
     def _rough(self) -> bool:
         closed = self.positivity in ("projected", "isotonic", "none")
-        return closed and self._codings[1].numeric
+        return closed and self._encodings[1].numeric
 
     @property
     def _centred(self) -> bool:

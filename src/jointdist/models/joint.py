@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jointdist._array import Array, Vector, to_numpy
-from jointdist.data.encoding import Coding
+from jointdist.data.encoding import Encoding
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
 from jointdist.distributions.conditions import Fixed, Queries
@@ -37,7 +37,7 @@ class Joint:
     ----------
     problem : Problem
         The bases, the moments and the rows.
-    coding_x, coding_y : Coding
+    encoding_x, encoding_y : Encoding
         How words became numbers.
     H : array of shape (m_Y, m_X)
         The coefficients.
@@ -48,8 +48,8 @@ class Joint:
     """
 
     problem: Problem
-    coding_x: Coding
-    coding_y: Coding
+    encoding_x: Encoding
+    encoding_y: Encoding
     H: Vector
     positivity: str = "none"
     ridge: float | Vector = 0.0
@@ -58,14 +58,14 @@ class Joint:
     def support_x(self) -> Support:
         """The atoms of X."""
         sums, sample = self.problem.moments, self.problem.sample
-        return self._support(self.problem.x, self.coding_x, sample.x, sums.sum_x, None)
+        return self._support(self.problem.x, self.encoding_x, sample.x, sums.sum_x, None)
 
     @cached_property
     def support_y(self) -> Support:
         """The atoms of Y, with the sums of their powers."""
         sums, sample = self.problem.moments, self.problem.sample
         powers = _rotated(self.problem.y, to_numpy(sums.powers_y) / sums.weight)
-        return self._support(self.problem.y, self.coding_y, sample.y, sums.sum_y, powers)
+        return self._support(self.problem.y, self.encoding_y, sample.y, sums.sum_y, powers)
 
     def of_y(self, x: Rows) -> Laws:
         """Return the laws of Y for rows of X, Eq. `QXYYXcond`."""
@@ -78,14 +78,14 @@ class Joint:
     def marginal_y(self) -> Laws:
         r"""Return the law of Y, Eq. `QXYeq`: that at the mean of :math:`\Psi_X`."""
         t = self.H @ self.support_x.atoms.mean
-        laws = Laws(self.support_y, Fixed(t[None, :]))
-        return self._valid_y(laws) if t.any() else laws
+        dists = Laws(self.support_y, Fixed(t[None, :]))
+        return self._valid_y(dists) if t.any() else dists
 
     def marginal_x(self) -> Laws:
         r"""Return the law of X, Eq. `QXYeq`: that at the mean of :math:`\Psi_Y`."""
         t = self.support_y.atoms.mean @ self.H
-        laws = Laws(self.support_x, Fixed(t[None, :]))
-        return self._valid_x(laws) if t.any() else laws
+        dists = Laws(self.support_x, Fixed(t[None, :]))
+        return self._valid_x(dists) if t.any() else dists
 
     @property
     def is_valid(self) -> bool:
@@ -102,20 +102,22 @@ class Joint:
         """What makes laws of X valid."""
         return self._projector(self.support_x, towards_y=False)
 
-    def _valid_y(self, laws: Laws) -> Laws:
-        return self.projector_y.laws(laws) if self.is_valid else laws
+    def _valid_y(self, dists: Laws) -> Laws:
+        return self.projector_y.dists(dists) if self.is_valid else dists
 
-    def _valid_x(self, laws: Laws) -> Laws:
-        return self.projector_x.laws(laws) if self.is_valid else laws
+    def _valid_x(self, dists: Laws) -> Laws:
+        return self.projector_x.dists(dists) if self.is_valid else dists
 
     def _asked(self, rows: Rows, *, towards_y: bool) -> Queries:
         """Return conditions on a side; those unlike the sample say less, of valid laws."""
         problem = self.problem
         basis, H = (problem.x, self.H.T) if towards_y else (problem.y, self.H)
-        coding = self.coding_x if towards_y else self.coding_y
+        encoding = self.encoding_x if towards_y else self.encoding_y
         trusted = TRUSTED * (1 - basis.relative_error) if self.is_valid else 0.0
         most = self._most_x if towards_y else self._most_y
-        return Queries(rows, basis, H, problem.executor, coding, trusted=trusted, most=most)
+        return Queries(
+            rows, basis, H, problem.executor, encoding, trusted=trusted, most=most
+        )
 
     @cached_property
     def _most_x(self) -> float:
@@ -178,12 +180,17 @@ class Joint:
         return np.concatenate([1 + t @ psi.T for t in signed.parts()])
 
     def _support(
-        self, basis: Basis, coding: Coding, rows: Rows, sums: Array, powers: Vector | None
+        self,
+        basis: Basis,
+        encoding: Encoding,
+        rows: Rows,
+        sums: Array,
+        powers: Vector | None,
     ) -> Support:
         ones = np.insert(to_numpy(sums) / self.problem.moments.weight, 0, 1.0)
         mean = _rotated(basis, ones[:, None])[1:, 0]
         weights, executor = self.problem.sample.weights, self.problem.executor
-        return Support(Atoms(basis, coding, rows, weights, mean, executor, powers))
+        return Support(Atoms(basis, encoding, rows, weights, mean, executor, powers))
 
 
 def _rotated(basis: Basis, sums: Vector) -> Vector:
@@ -194,7 +201,7 @@ def _rotated(basis: Basis, sums: Vector) -> Vector:
 
 
 def held_outcomes(
-    problem: Problem, codings: tuple[Coding, Coding], held: Sample, psi: Vector
+    problem: Problem, encodings: tuple[Encoding, Encoding], held: Sample, psi: Vector
 ) -> Outcomes:
     """Return rows held out as the laws of a joint model of other rows see them.
 
@@ -202,7 +209,7 @@ def held_outcomes(
     ----------
     problem : Problem
         The other rows, and the bases.
-    codings : tuple of Coding
+    encodings : tuple of Encoding
         How words of both sides became numbers.
     held : Sample
         The rows held out.
@@ -211,4 +218,4 @@ def held_outcomes(
     """
     none = np.zeros((problem.y.rank, problem.x.rank))
     points = to_numpy(held.y.read(0, held.n))
-    return Outcomes(Joint(problem, *codings, none).support_y, points, held.weights, psi)
+    return Outcomes(Joint(problem, *encodings, none).support_y, points, held.weights, psi)

@@ -12,7 +12,7 @@ from jointdist._progress import progress
 from jointdist._random import Seed
 from jointdist.data.executor import Executor, executor_for
 from jointdist.data.sample import Sample
-from jointdist.errors import ToleranceWarning, Words, is_whole, require, require_kind
+from jointdist.errors import Text, ToleranceWarning, is_whole, require, require_kind
 from jointdist.lowrank.basis import Basis, host_features
 from jointdist.lowrank.features import Features
 from jointdist.lowrank.moments import Moments, moments
@@ -136,8 +136,8 @@ class PolynomialJointDistribution(JointEstimator):
     >>> model = jd.PolynomialJointDistribution(positivity="sos").fit(X, y)
     >>> bool(model.ratio([[9.0, -9.0]], [3.0])[0] > 0)
     True
-    >>> law = model.given(x=[[1.0, 0.0]])
-    >>> bool(0.5 < law.mean()[0] < 1.5)
+    >>> dist = model.given(x=[[1.0, 0.0]])
+    >>> bool(0.5 < dist.mean()[0] < 1.5)
     True
     """
 
@@ -181,7 +181,7 @@ class PolynomialJointDistribution(JointEstimator):
         """
         check_is_fitted(self)
         x, y = self._read_pair("squares", X, Y)
-        where, got = f"{self._name}.squares", Words(f"{self.positivity!r} in `fit`")
+        where, got = f"{self._name}.squares", Text(f"{self.positivity!r} in `fit`")
         gram: Vector = getattr(self.solution_, "gram", np.empty((0, 0)))
         require(gram.size, where, "positivity", '"sos"', got)
         a = host_features(self.basis_y_, y.read(0, y.n))[:, self._factors[0]]
@@ -217,10 +217,12 @@ class PolynomialJointDistribution(JointEstimator):
 
     def _learn(self, sample: Sample, rng: np.random.Generator) -> Self:
         del rng  # the seed decides on rows
-        for name, coding in zip("XY", self._codings, strict=True):
-            words = [coding.label(i) for i, known in enumerate(coding.categories) if known]
-            got = Words(f"words in column {', '.join(words)}; give indicators of them")
-            require(coding.numeric, self._name, name, "numbers", got)
+        for name, encoding in zip("XY", self._encodings, strict=True):
+            words = [
+                encoding.label(i) for i, known in enumerate(encoding.categories) if known
+            ]
+            got = Text(f"words in column {', '.join(words)}; give indicators of them")
+            require(encoding.numeric, self._name, name, "numbers", got)
         self._choose(sample)
         self.degrees_ = self._degrees(sample)
         return self._solve(self._orthonormal(sample, self.degrees_), sample)
@@ -271,7 +273,7 @@ class PolynomialJointDistribution(JointEstimator):
                 host_features(basis, side.read(0, held.n))
                 for basis, side in ((problem.x, held.x), (problem.y, held.y))
             )
-            outcomes = held_outcomes(problem, self._codings, held, psi_y)
+            outcomes = held_outcomes(problem, self._encodings, held, psi_y)
             return Trial(path(problem, self.positivity), psi_x, outcomes)
 
         unit = _UNIT * contest.size  # functions have mean square one, whatever n
@@ -304,7 +306,7 @@ class PolynomialJointDistribution(JointEstimator):
             while degree > self._step and comb(degree + d, degree) > _MOST:
                 degree -= self._step
             m, rule = comb(degree + d, degree), f"of at most {_MOST:,} functions"
-            require(m <= _MOST, self._name, name, rule, Words(f"{m:,}, from {d} columns"))
+            require(m <= _MOST, self._name, name, rule, Text(f"{m:,}, from {d} columns"))
             found.append(degree)
         return found[0], found[1]
 
@@ -359,7 +361,7 @@ class PolynomialJointDistribution(JointEstimator):
         else:
             self._keep(solve(problem, ridge, self.positivity, grid=grid))
         self._joint = Joint(
-            problem, *self._codings, self.coefficients_, self.positivity, ridge
+            problem, *self._encodings, self.coefficients_, self.positivity, ridge
         )
         return self
 

@@ -15,12 +15,12 @@ from jointdist._array import Array, Vector
 from jointdist._params import NestedParameters
 from jointdist._progress import progress
 from jointdist._random import Seed, generator
-from jointdist.data.encoding import Coding, learn_coding
+from jointdist.data.encoding import Encoding, learn_encoding
 from jointdist.data.executor import Executor, executor_for
 from jointdist.data.labels import class_weights, learn_labels
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows, as_weights
-from jointdist.errors import ToleranceWarning, Words, is_number, is_whole, require
+from jointdist.errors import Text, ToleranceWarning, is_number, is_whole, require
 from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import Family, family_of
 from jointdist.lowrank.basis import Basis, host_features, orthogonal
@@ -51,7 +51,7 @@ _RANK = 1024  # of the factor of a kernel that was chosen, at most
 class _Learned(NamedTuple):
     """What the fits for all ridges share."""
 
-    coding: Coding
+    encoding: Encoding
     kernel: Kernel
     basis: Basis
     blocks: Blocks
@@ -318,20 +318,20 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
         ridges: tuple[float, ...] | None,
     ) -> _Learned:
         """Return the basis, its values at all rows, and the classes of the rows."""
-        coding, rows = learn_coding(X, where=_NAME, name="X")
+        encoding, rows = learn_encoding(X, where=_NAME, name="X")
         labels = learn_labels(y, n=rows.n, where=_NAME)
         weights = as_weights(sample_weight, rows)
         weights = class_weights(labels, self.class_weight, weights, _NAME)
         there = np.bincount(labels.codes, weights) > 0
         classes = labels.classes[there]
-        got = Words(f"one class only: {classes.tolist()[0]!r}")
+        got = Text(f"one class only: {classes.tolist()[0]!r}")
         require(len(classes) > 1, _NAME, "y", "of at least two classes", got)
         codes = np.maximum(np.cumsum(there) - 1, 0)[labels.codes]
         rng = generator(_NAME, self.random_state)
         seed, executor = int(rng.integers(2**32)), executor_for(rows, self.executor)
-        family = family_of("x", self.kernel_x, coding, rows, weights=weights, rng=rng)
+        family = family_of("x", self.kernel_x, encoding, rows, weights=weights, rng=rng)
         column = Rows(codes[:, None].astype(np.float64), _NAME, "y")
-        sample = Sample(rows, column, weights, coding.of_words)
+        sample = Sample(rows, column, weights, encoding.of_words)
         selected = self._selected(family, sample, classes, ridges, seed)
         kernel = family.at(1.0) if selected is None else selected.chosen.kernel_x
         assert kernel is not None  # noqa: S101  # for type checkers
@@ -341,7 +341,7 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
             return host_features(basis, rows.read(block.start, block.stop))
 
         blocks = Blocks(rows.n, basis.rank, features, bool(self.fit_intercept), executor)
-        return _Learned(coding, kernel, basis, blocks, classes, codes, weights, selected)
+        return _Learned(encoding, kernel, basis, blocks, classes, codes, weights, selected)
 
     def _basis(
         self, kernel: Kernel, sample: Sample, seed: int, executor: Executor
@@ -400,7 +400,7 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
     def _solve(self, X: object, learned: _Learned, start: LogisticSolution | None) -> Self:
         validate_data(self, X, reset=True, skip_check_array=True)
         self.regularization_, self.selection_ = self._ridge(learned), learned.selected
-        self._coding, self.kernel_x_ = learned.coding, learned.kernel
+        self._coding, self.kernel_x_ = learned.encoding, learned.kernel
         self.basis_x_, self.classes_ = learned.basis, learned.classes
         found = logistic(
             learned.blocks,

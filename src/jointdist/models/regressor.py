@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from jointdist._array import Vector, to_numpy
 from jointdist._params import NestedParameters
 from jointdist._random import Seed, generator
-from jointdist.data.encoding import Coding, learn_coding
+from jointdist.data.encoding import Encoding, learn_encoding
 from jointdist.data.executor import Executor
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
@@ -21,7 +21,7 @@ from jointdist.distributions.conditional import Conditional
 from jointdist.distributions.energy import energy_scores
 from jointdist.distributions.location_scale import Conditions, Moved
 from jointdist.distributions.signed import units_of
-from jointdist.errors import Words, require
+from jointdist.errors import Text, require
 from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import Family, family_of
 from jointdist.lowrank.novelty import familiar
@@ -69,7 +69,7 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         ``"auto"``: that of ``"kernel"`` and histogram gradient boosting.
     scale : bool, default=True
         Whether the scale depends on x.
-    law : JointDistribution, optional
+    distribution : JointDistribution, optional
         The estimator of the law of residuals given the location, or of Y given x if there
         are no residuals; cloned. By default one with default arguments, but for a Gaussian
         kernel of the location with half its median scale. Its seed is that of this
@@ -100,10 +100,10 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         The kernel with the largest share in kernel ridge regression, if there is one.
     scale_ : Spread or array of shape (d_y,)
         The scale; a constant for each column if it does not depend on x.
-    law_ : JointDistribution
+    distribution_ : JointDistribution
         The law of residuals, or of Y if there are none.
     direct_ : bool
-        Whether Y is discrete, so that ``law_`` is that of Y itself.
+        Whether Y is discrete, so that ``distribution_`` is that of Y itself.
     n_features_in_ : int
         The number of columns of X.
     feature_names_in_ : array of str
@@ -117,8 +117,8 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
     >>> X = rng.uniform(-2, 2, size=(400, 1))
     >>> y = np.sin(2 * X[:, 0]) + 0.1 * (1 + X[:, 0] ** 2) * rng.normal(size=400)
     >>> model = jd.DistributionRegressor("kernel", random_state=0).fit(X, y)
-    >>> law = model.given(x=[[0.0], [1.5]])
-    >>> law.mean().round(1), law.interval(0.9).round(1)
+    >>> dist = model.given(x=[[0.0], [1.5]])
+    >>> dist.mean().round(1), dist.interval(0.9).round(1)
     (array([-0. ,  0.1]), array([[-0.2,  0.2],
            [-0.5,  0.6]]))
     """
@@ -132,7 +132,7 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         self,
         regressor: Any = "auto",
         scale: bool = True,
-        law: JointDistribution | None = None,
+        distribution: JointDistribution | None = None,
         *,
         kernel_x: Kernel | str = "auto",
         cv: Any = 5,
@@ -142,7 +142,7 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
     ) -> None:
         self.regressor = regressor
         self.scale = scale
-        self.law = law
+        self.distribution = distribution
         self.kernel_x = kernel_x
         self.cv = cv
         self.random_state = random_state
@@ -169,18 +169,18 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         """
         self._check()
         where = self._name
-        x = learn_coding(X, where=where, name="X")
-        got = Words("None: fit requires y to be passed, but the target y is None")
+        x = learn_encoding(X, where=where, name="X")
+        got = Text("None: fit requires y to be passed, but the target y is None")
         require(Y is not None, where, "Y", "given", got)
-        y = learn_coding(Y, where=where, name="Y", vector=True)
-        words = x.coding.of_words
+        y = learn_encoding(Y, where=where, name="Y", vector=True)
+        words = x.encoding.of_words
         sample = Sample.paired(x.rows, y.rows, sample_weight, words=words).owned()
         validate_data(self, X, reset=True, skip_check_array=True)
-        self._codings = x.coding, y.coding
+        self._encodings = x.encoding, y.encoding
         self._seed = int(generator(where, self.random_state).integers(2**32))
-        data = Training.of(sample, self._table(X, x.coding, sample.x), self.cv)
+        data = Training.of(sample, self._table(X, x.encoding, sample.x), self.cv)
         self._outcomes, self._weights = data.given_outcomes, data.given.weights
-        self.direct_ = not y.coding.numeric or _few(self._outcomes)
+        self.direct_ = not y.encoding.numeric or _few(self._outcomes)
         return (
             self._learn_directly(X, Y, sample_weight) if self.direct_ else self._learn(data)
         )
@@ -195,7 +195,7 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         """
         check_is_fitted(self)
         if self.direct_:
-            return self.law_.given(x=x)
+            return self.distribution_.given(x=x)
         return Conditional(self._laws(x, self._read("given", "x", x)))
 
     def predict(self, X: object) -> Any:
@@ -209,7 +209,7 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         check_is_fitted(self)
         rows = self._read("predict", "X", X)
         if self.direct_:
-            return self.law_.predict(X)
+            return self.distribution_.predict(X)
         return Conditional(self._laws(X, rows)).mean()
 
     @y_for_Y
@@ -232,9 +232,9 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         """
         check_is_fitted(self)
         if self.direct_:
-            return self.law_.score(X, Y, sample_weight)
+            return self.distribution_.score(X, Y, sample_weight)
         where, x = f"{self._name}.score", self._read("score", "X", X)
-        y = self._codings[1].encode(Y, where=where, name="Y", vector=True)
+        y = self._encodings[1].encode(Y, where=where, name="Y", vector=True)
         weights = Sample.paired(x, y, sample_weight).weights
         points = to_numpy(y.read(0, y.n))
         own = np.average(energy_scores(self._laws(X, x), points)[0], weights=weights)
@@ -255,15 +255,18 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
                 "learned directly: `regressor` is not used."
             )
             warnings.warn(msg, UserWarning, stacklevel=4)
-        self.law_ = self._law().fit(X, Y, sample_weight)
+        self.distribution_ = self._law().fit(X, Y, sample_weight)
         self.regressors_, self.weights_ = [], np.empty((0, self._outcomes.shape[1]))
-        self.kernel_x_, self.scale_ = self.law_.kernel_x_, np.ones(self._outcomes.shape[1])
+        self.kernel_x_, self.scale_ = (
+            self.distribution_.kernel_x_,
+            np.ones(self._outcomes.shape[1]),
+        )
         return self
 
     def _learn(self, data: Training) -> Self:
-        sample, T, coding = data.sample, data.outcomes, self._codings[0]
+        sample, T, encoding = data.sample, data.outcomes, self._encodings[0]
         w, rng = sample.weights, np.random.default_rng(self._seed)
-        family = family_of("x", self.kernel_x, coding, sample.x, weights=w, rng=rng)
+        family = family_of("x", self.kernel_x, encoding, sample.x, weights=w, rng=rng)
         parts, forecasts = zip(*self._forecasters(family, data), strict=True)
         left = T - np.stack(forecasts)
         self._parts, self.weights_ = list(parts), averaged(left, w)
@@ -277,7 +280,7 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         mean = np.average(T - missed, axis=0, weights=w)
         self._told = np.average((T - missed - mean) ** 2, axis=0, weights=w)
         self._left = np.average(missed**2, axis=0, weights=w)
-        self.law_ = self._law(near_forecasts(p, w)).fit(p.source, missed / s, w)
+        self.distribution_ = self._law(near_forecasts(p, w)).fit(p.source, missed / s, w)
         return self
 
     def _forecasters(
@@ -298,7 +301,7 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
             self.kernel_x_ = parts[shares.mean(axis=1).argmax()].kernel
             yield found, forecasts
         if auto and n >= _SMALL:
-            words = [known is not None for known in self._codings[0].categories]
+            words = [known is not None for known in self._encodings[0].categories]
             yield how.coded(boosting(words, n))
 
     def _scales(self, family: Family, sample: Sample, p: Rows, missed: Vector) -> Vector:
@@ -320,7 +323,7 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
 
     def _laws(self, X: Any, x: Rows) -> Moved:
         """Return the laws given rows of X."""
-        table = self._table(X, self._codings[0], x)
+        table = self._table(X, self._encodings[0], x)
         unlike = self._familiar.novelty(x, self.executor)
         doubt = self._familiar.doubt(unlike)
         found = [part.predict(x, table, doubt, self.executor) for part in self._parts]
@@ -335,9 +338,9 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         stretch = np.sqrt(stretch**2 + doubt[:, None] * unknown)
         weights = np.ones(len(self._outcomes)) if self._weights is None else self._weights
         unit = units_of(self._outcomes, weights)
-        base = self.law_._of_y(p)  # noqa: SLF001
-        conditions = Conditions(base.queries, x, self._codings[0], unlike)
-        names = self._codings[1]
+        base = self.distribution_._of_y(p)  # noqa: SLF001
+        conditions = Conditions(base.queries, x, self._encodings[0], unlike)
+        names = self._encodings[1]
         return Moved.of(base, conditions, shift, stretch, names=names, unit=unit)
 
     def _sample_scores(self, points: Vector) -> Vector:
@@ -356,20 +359,20 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         require_columns(self, X)
         vector = method == "given" and self.n_features_in_ == 1
         where = f"{self._name}.{method}"
-        return self._codings[0].encode(X, where=where, name=name, vector=vector)
+        return self._encodings[0].encode(X, where=where, name=name, vector=vector)
 
     @staticmethod
-    def _table(X: Any, coding: Coding, x: Rows) -> Any:
+    def _table(X: Any, encoding: Encoding, x: Rows) -> Any:
         """Return rows of X as regressors read them: numbers, or a table as it was given."""
         frame = nw.from_native(X, eager_only=True, pass_through=True)
-        as_given = isinstance(frame, nw.DataFrame) or not coding.numeric
+        as_given = isinstance(frame, nw.DataFrame) or not encoding.numeric
         return X if as_given else to_numpy(x.read(0, x.n))
 
     def _law(self, kernel_x: Kernel | str = "auto") -> JointDistribution:
-        if self.law is not None:
-            law: JointDistribution = clone(self.law)
-            own = law.random_state is None
-            return law.set_params(random_state=self._seed) if own else law
+        if self.distribution is not None:
+            dist: JointDistribution = clone(self.distribution)
+            own = dist.random_state is None
+            return dist.set_params(random_state=self._seed) if own else dist
         return JointDistribution(
             kernel_x,
             random_state=self._seed,
@@ -389,8 +392,10 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
             good &= not isinstance(one, type) and not hasattr(one, "predict_proba")
         require(good, where, "regressor", rule, given)
         require(isinstance(self.scale, bool), where, "scale", "True or False", self.scale)
-        fine = self.law is None or isinstance(self.law, LawEstimator)
-        require(fine, where, "law", "a JointDistribution, or None", self.law)
+        fine = self.distribution is None or isinstance(self.distribution, LawEstimator)
+        require(
+            fine, where, "distribution", "a JointDistribution, or None", self.distribution
+        )
         require_parts(where, self.cv)
 
     @property

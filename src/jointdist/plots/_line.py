@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jointdist._array import Vector, to_numpy
-from jointdist.data.encoding import Coding, learn_coding
-from jointdist.errors import Words, is_whole, require
+from jointdist.data.encoding import Encoding, learn_encoding
+from jointdist.errors import Text, is_whole, require
 
 __all__ = ["Line", "along", "middle"]
 
@@ -85,62 +85,62 @@ def along(
         The number of rows.
     """
     vector = names[0] == "Y"
-    coding, rows = learn_coding(data, where=where, name=names[0], vector=vector)
-    i = _number(where, names[1], coding, column)
+    encoding, rows = learn_encoding(data, where=where, name=names[0], vector=vector)
+    i = _number(where, names[1], encoding, column)
     spread = _spread(rows.n, _ROWS)
     sample = to_numpy(rows.take(spread))
     low, high = middle(sample[:, i])
-    got = Words(f"only {low:g} in column {coding.label(i)}")
+    got = Text(f"only {low:g} in column {encoding.label(i)}")
     require(low < high, where, names[0], f"of several values in `{names[1]}`", got)
-    base = _base(coding, sample) if at is None else _given(where, names[2], coding, at)
+    base = _base(encoding, sample) if at is None else _given(where, names[2], encoding, at)
     rows_along = np.tile(base, (steps, 1))
     rows_along[:, i] = np.linspace(low, high, steps)
-    few = _alike(coding, sample, base)
+    few = _alike(encoding, sample, base)
     return Line(
-        _like(data, coding, rows_along),
+        _like(data, encoding, rows_along),
         rows_along[:, i],
-        coding.titles(names[0])[i],
-        _held(coding, names[0], base, i),
+        encoding.titles(names[0])[i],
+        _held(encoding, names[0], base, i),
         rows.n,
         spread[few],
         sample[few, i],
     )
 
 
-def _number(where: str, name: str, coding: Coding, column: int | str) -> int:
+def _number(where: str, name: str, encoding: Encoding, column: int | str) -> int:
     """Return the number of a column of numbers."""
-    names, d = coding.names or (), coding.width
+    names, d = encoding.names or (), encoding.width
     whole = is_whole(column, least=0) and int(column) < d
     rule = f"one of {list(names)}" if names else f"an integer from 0 to {d - 1}"
     require(whole or column in names, where, name, rule, column)
     i = int(column) if whole else names.index(str(column))
-    got = Words(f"{column!r}, a column of words")
-    require(coding.categories[i] is None, where, name, "a column of numbers", got)
+    got = Text(f"{column!r}, a column of words")
+    require(encoding.categories[i] is None, where, name, "a column of numbers", got)
     return i
 
 
-def _base(coding: Coding, sample: Vector) -> Vector:
+def _base(encoding: Encoding, sample: Vector) -> Vector:
     """Return the medians of numbers and the most frequent words, coded."""
     return np.array(
         [
             np.median(values) if known is None else np.bincount(values.astype(int)).argmax()
-            for values, known in zip(sample.T, coding.categories, strict=True)
+            for values, known in zip(sample.T, encoding.categories, strict=True)
         ]
     )
 
 
-def _given(where: str, name: str, coding: Coding, at: Any) -> Vector:
+def _given(where: str, name: str, encoding: Encoding, at: Any) -> Vector:
     """Return a row that was given, coded."""
     table = [list(at)] if np.ndim(at) == 1 else at
-    rows = coding.encode(table, where=where, name=name)
-    require(rows.n == 1, where, name, "one row", Words(f"{rows.n}"))
+    rows = encoding.encode(table, where=where, name=name)
+    require(rows.n == 1, where, name, "one row", Text(f"{rows.n}"))
     base: Vector = to_numpy(rows.read(0, 1))[0]
     return base
 
 
-def _alike(coding: Coding, sample: Vector, base: Vector) -> NDArray[np.intp]:
+def _alike(encoding: Encoding, sample: Vector, base: Vector) -> NDArray[np.intp]:
     """Return some rows that have the words of a row."""
-    words = [j for j, known in enumerate(coding.categories) if known is not None]
+    words = [j for j, known in enumerate(encoding.categories) if known is not None]
     alike = np.flatnonzero((sample[:, words] == base[words]).all(axis=1))
     return alike[_spread(len(alike), _POINTS)]
 
@@ -150,18 +150,18 @@ def _spread(n: int, most: int) -> NDArray[np.intp]:
     return np.linspace(0, n - 1, min(n, most)).astype(np.intp)
 
 
-def _held(coding: Coding, side: str, base: Vector, column: int) -> str:
-    others = [j for j in range(coding.width) if j != column]
+def _held(encoding: Encoding, side: str, base: Vector, column: int) -> str:
+    others = [j for j in range(encoding.width) if j != column]
     if len(others) > _TOLD:
         return f"{len(others)} other columns held"
-    titles, known = coding.titles(side), coding.decode(base[None, :])[0]
+    titles, known = encoding.titles(side), encoding.decode(base[None, :])[0]
     values = [v if isinstance(v, str) else f"{v:.4g}" for v in known]
     return ", ".join(f"{titles[j]} = {values[j]}" for j in others)
 
 
-def _like(data: Any, coding: Coding, coded: Vector) -> Any:
+def _like(data: Any, encoding: Encoding, coded: Vector) -> Any:
     """Return rows as a table of the kind that was given."""
-    known = coding.decode(coded)
+    known = encoding.decode(coded)
     frame = nw.from_native(data, allow_series=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         return known

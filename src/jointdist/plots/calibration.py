@@ -21,7 +21,7 @@ _CHANCE = 0.95  # of what correct laws would give
 
 
 def pit_histogram(
-    law: Conditional,
+    dist: Conditional,
     y: object,
     *,
     bins: int = 10,
@@ -38,7 +38,7 @@ def pit_histogram(
 
     Parameters
     ----------
-    law : Conditional
+    dist : Conditional
         Laws of one column of numbers.
     y : array of shape (q,)
         The outcome of each.
@@ -63,7 +63,7 @@ def pit_histogram(
     """
     where = "pit_histogram"
     require(is_whole(bins, least=2), where, "bins", "an integer of at least 2", bins)
-    values = pit(law, y, random_state=random_state)
+    values = pit(dist, y, random_state=random_state)
     values = np.clip(values[np.isfinite(values)], 0, 1)
     heights, edges = np.histogram(values, bins, (0, 1), density=True)
     counts = np.array(binom.interval(_CHANCE, len(values), 1 / bins))
@@ -82,7 +82,7 @@ def pit_histogram(
 
 
 def reliability(
-    law: Conditional,
+    dist: Conditional,
     y: object,
     *,
     levels: ArrayLike | None = None,
@@ -95,7 +95,7 @@ def reliability(
 
     Parameters
     ----------
-    law : Conditional
+    dist : Conditional
         Laws of one column of numbers.
     y : array of shape (q,)
         The outcome of each.
@@ -118,11 +118,11 @@ def reliability(
     True
     """
     where = "reliability"
-    curve = reliability_curve(law, y, levels=levels)
+    curve = reliability_curve(dist, y, levels=levels)
     ax = axes(where, ax)
     p = np.linspace(0, 1, 201)
-    low, high = binom.interval(_CHANCE, len(law), p)
-    ends = low / len(law), high / len(law)
+    low, high = binom.interval(_CHANCE, len(dist), p)
+    ends = low / len(dist), high / len(dist)
     band(ax, p, ends, "95 % of points, were the laws right", color="0.2")
     ax.plot([0, 1], [0, 1], color="black", linestyle="--", linewidth=1)
     ax.plot(curve.levels, curve.observed, "o-", color="C0", markersize=4)

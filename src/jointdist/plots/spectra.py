@@ -9,7 +9,7 @@ from jointdist._array import Array, Vector, array_namespace, like, to_numpy
 from jointdist.data.executor import executor_for
 from jointdist.data.table import as_weights
 from jointdist.distributions.drawing import axes
-from jointdist.errors import Words, require
+from jointdist.errors import Text, require
 from jointdist.lowrank.cholesky import LowRank
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def trace_error(
         found = {"": (source.trace, source.error, squares)}
     else:
         rule = "None for a model, which knows its weights"
-        require(sample_weight is None, where, "sample_weight", rule, Words("some"))
+        require(sample_weight is None, where, "sample_weight", rule, Text("some"))
         (trace_x, x), (trace_y, y) = _moments(where, "source", source).sides
         found = {
             "X": (trace_x, source.basis_x_.error, x),
@@ -134,6 +134,6 @@ def _squares(where: str, low: LowRank, sample_weight: object) -> Vector:
 
     squares: Vector = to_numpy(executor_for(low.rows).reduce(add, block, low.rows))
     lost = abs(low.trace - low.error - squares.sum()) / low.trace
-    rule, got = "the weights that the rows were given", Words("others")
+    rule, got = "the weights that the rows were given", Text("others")
     require(lost < _SAME, where, "sample_weight", rule, got)
     return squares

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jointdist._array import Vector, to_numpy
-from jointdist.data.encoding import learn_coding
+from jointdist.data.encoding import learn_encoding
 from jointdist.distributions.conditional import Conditional
 from jointdist.distributions.drawing import axes, band
-from jointdist.errors import Words, require
+from jointdist.errors import Text, require
 from jointdist.plots._line import Line, along, middle
 
 if TYPE_CHECKING:
@@ -71,8 +71,8 @@ def fan(
     rule = "numbers between 0 and 1, symmetric about one half"
     require(inside and np.allclose(p + p[::-1], 1), where, "levels", rule, levels)
     line = along(where, X, column, at)
-    law = _scalar_law(where, model, line)
-    quantiles, half = law.quantile(p), len(p) // 2
+    dist = _scalar_law(where, model, line)
+    quantiles, half = dist.quantile(p), len(p) // 2
     points = None if Y is None else _points(where, Y, line)
     ax = axes(where, ax)
     for i in range(half):
@@ -84,7 +84,7 @@ def fan(
         ax.plot(*points, ".", color="0.4", markersize=2.5, zorder=0.5, label="sample")
     ax.margins(x=0)
     ax.legend()
-    return _titled(ax, line, law.coding.titles("Y")[0])
+    return _titled(ax, line, dist.encoding.titles("Y")[0])
 
 
 def density_map(
@@ -122,18 +122,18 @@ def density_map(
     """
     where = "density_map"
     line = along(where, X, column, at)
-    law = _scalar_law(where, model, line)
-    got = Words("a discrete variable; draw `fan`, or a few laws by their `plot`")
-    require(not law.is_discrete, where, "model", "of a Y with a density", got)
-    low, high = middle(law.atoms())
+    dist = _scalar_law(where, model, line)
+    got = Text("a discrete variable; draw `fan`, or a few laws by their `plot`")
+    require(not dist.is_discrete, where, "model", "of a Y with a density", got)
+    low, high = middle(dist.atoms())
     margin = 0.05 * (high - low)
     y = np.linspace(low - margin, high + margin, _STEPS)
-    heights = law.pdf(y, grid=True)
+    heights = dist.pdf(y, grid=True)
     ax, top = axes(where, ax), float(np.nanmax(heights))
     image = _image(ax, line.values, y, heights.T, "Blues", vmin=0, vmax=top)
     _hatch(ax, line.values, y, heights.T, below=-_FAINT * top)
     ax.figure.colorbar(image, ax=ax, label="density")
-    return _titled(ax, line, law.coding.titles("Y")[0])
+    return _titled(ax, line, dist.encoding.titles("Y")[0])
 
 
 def ratio_map(
@@ -202,20 +202,20 @@ def _scalar_law(where: str, model: Any, line: Line) -> Conditional:
     """Return the laws along a line, of one column of numbers."""
     known = hasattr(model, "given")
     require(known, where, "model", "of laws, with a method `given`", model)
-    law: Conditional = model.given(line.table)
-    coding = law.coding
-    got = Words(f"{coding.width} columns" if coding.numeric else "words")
-    ok = coding.width == 1 and coding.numeric
+    dist: Conditional = model.given(line.table)
+    encoding = dist.encoding
+    got = Text(f"{encoding.width} columns" if encoding.numeric else "words")
+    ok = encoding.width == 1 and encoding.numeric
     require(ok, where, "model", "of one column of numbers Y", got)
-    return law
+    return dist
 
 
 def _points(where: str, Y: object, line: Line) -> tuple[Vector, Vector]:
     """Return some of the sample, within the middle of both sides."""
-    coding, rows = learn_coding(Y, where=where, name="Y", vector=True)
-    got = Words(f"{rows.n} rows of {coding.width}")
+    encoding, rows = learn_encoding(Y, where=where, name="Y", vector=True)
+    got = Text(f"{rows.n} rows of {encoding.width}")
     rule = f"one number for each of the {line.n} rows of `X`"
-    ok = coding.numeric and (rows.n, coding.width) == (line.n, 1)
+    ok = encoding.numeric and (rows.n, encoding.width) == (line.n, 1)
     require(ok, where, "Y", rule, got)
     x, y = line.points, to_numpy(rows.take(line.shown))[:, 0]
     low, high = middle(y)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jointdist._array import Matrix, Vector
-from jointdist.errors import Words, require
+from jointdist.errors import Text, require
 from jointdist.programs._embedding_dual import Dual, Problem, finished, infeasible, unbound
 from jointdist.programs._splitting import iterate
 from jointdist.programs.grid_sweep import Grid
@@ -90,7 +90,7 @@ def _started(shift: "_Shift", start: Solution | None) -> "_Weights":
         rows = np.sort(np.random.default_rng(0).permutation(n)[:SOME])
         none = np.zeros((len(problem.S), len(rows)))
         return _Weights(shift, rows, none, np.zeros_like(shift.centre))
-    got = Words(f"one that has a row {rows.max()}")
+    got = Text(f"one that has a row {rows.max()}")
     require(rows.max() < n, "embedding", "start", f"a solution for {n} rows", got)
     scale = np.where(shift.scale > 0, shift.scale, np.inf)[rows]
     Y = start.multipliers["positivity"] / scale

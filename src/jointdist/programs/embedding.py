@@ -21,7 +21,7 @@ import numpy as np
 from jointdist._array import Matrix, Vector
 from jointdist.data.executor import one_blas_thread
 from jointdist.data.table import as_rows
-from jointdist.errors import Words, is_number, is_whole, require
+from jointdist.errors import Text, is_number, is_whole, require
 from jointdist.programs._checks import require_start
 from jointdist.programs._embedding_dual import (
     Dual,
@@ -178,9 +178,9 @@ def _checked(
     m_y, m_x = objective.b.shape
     ours = min(m_y, m_x) > 0 and (objective.c_y == 1).all() and objective.mean_y is None
     rule = "one of coefficients, with `c_y` of ones and without a normalisation"
-    require(ours, where, "objective", rule, Words("another"))
+    require(ours, where, "objective", rule, Text("another"))
     finite = bool(np.isfinite(objective.b).all() and np.isfinite(objective.a).all())
-    got = Words("numbers that are not finite")
+    got = Text("numbers that are not finite")
     require(finite, where, "objective", "finite", got)
     arrays = []
     for name, given, shape in (
@@ -188,13 +188,13 @@ def _checked(
         ("mean", mean, (m_x,)),
     ):
         array = np.asarray(given, dtype=np.float64)
-        fits, got_shape = array.shape == shape, Words(f"shape {array.shape}")
+        fits, got_shape = array.shape == shape, Text(f"shape {array.shape}")
         require(fits, where, name, f"of shape {shape}", got_shape)
         require(np.isfinite(array).all(), where, name, "finite", got)
         arrays.append(array)
     S, b = arrays
     regular = np.linalg.slogdet(S)[0] != 0
-    require(regular, where, "at_pivots", "invertible", Words("a singular matrix"))
+    require(regular, where, "at_pivots", "invertible", Text("a singular matrix"))
     return S, b
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from jointdist._array import Matrix
 from jointdist.data.executor import one_blas_thread
 from jointdist.data.table import as_rows
-from jointdist.errors import Words, is_number, is_whole, require
+from jointdist.errors import Text, is_number, is_whole, require
 from jointdist.programs.grid_sweep import Grid, Lowest, Pairs
 from jointdist.programs.objective import Objective
 from jointdist.programs.solution import Certificate, Solution, Status
@@ -262,7 +262,7 @@ def _checked(objective: Objective, F_y: object, F_x: object) -> Grid:
     good = isinstance(objective, Objective)
     require(good, where, "objective", "an Objective", objective)
     finite = bool(np.isfinite(objective.b).all() and np.isfinite(objective.a).all())
-    got = Words("numbers that are not finite")
+    got = Text("numbers that are not finite")
     require(finite, where, "objective", "finite", got)
     tables = as_rows(F_y, where=where, name="F_y"), as_rows(F_x, where=where, name="F_x")
     for table, m in zip(tables, objective.b.shape, strict=True):
@@ -279,9 +279,7 @@ def _started(objective: Objective, grid: Grid, start: Solution | None) -> Workin
     if start is None or not len(start.multipliers.get("pairs", ())):
         return work
     pairs, weights = start.multipliers["pairs"], start.multipliers["positivity"]
-    got = Words(
-        f"pairs up to row {pairs[:, 0].max()} of F_y and {pairs[:, 1].max()} of F_x"
-    )
+    got = Text(f"pairs up to row {pairs[:, 0].max()} of F_y and {pairs[:, 1].max()} of F_x")
     fits = (pairs < [len(grid.F_y), len(grid.F_x)]).all()
     require(fits, where, "start", "a solution on the same points", got)
     return work.extended(pairs, weights).solved()

@@ -23,7 +23,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from jointdist._array import Matrix, Vector
 from jointdist.data.executor import one_blas_thread
-from jointdist.errors import Words, is_number, is_whole, require
+from jointdist.errors import Text, is_number, is_whole, require
 from jointdist.programs._likelihood import Codes, Likelihood, Point
 from jointdist.programs.feature_blocks import Blocks
 from jointdist.programs.solution import Certificate, Solution, Status
@@ -122,7 +122,7 @@ def logistic(
     require(precision in allowed, where, "precision", f"one of {allowed}", precision)
     problem = Likelihood(blocks, codes, weights, classes, float(regularization))
     fits = start is None or start.value.shape == (problem.k, blocks.m)
-    got = Words("none" if start is None else f"shape {start.value.shape}")
+    got = Text("none" if start is None else f"shape {start.value.shape}")
     require(fits, where, "start", f"of shape {(problem.k, blocks.m)}", got)
     with one_blas_thread:  # passes have a thread for each core, and the rest is small
         newton = _Newton(problem, _started(problem, start), precision, tol)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from jointdist._array import Matrix, Vector
 from jointdist.data.executor import one_blas_thread
-from jointdist.errors import Words, is_number, is_whole, require
+from jointdist.errors import Text, is_number, is_whole, require
 from jointdist.programs._checks import require_start
 from jointdist.programs._splitting import (
     Proximal,
@@ -111,12 +111,12 @@ def _checked(
 ) -> tuple[Matrix, Matrix]:
     where, shape, full = "pivot_positive", objective.b.shape, []
     for name, T, m in zip(("T_y", "T_x"), (T_y, T_x), shape, strict=True):
-        got = Words(f"shape {T.shape}")
+        got = Text(f"shape {T.shape}")
         require(T.shape == (m, m), where, name, f"of shape {(m, m)}", got)
     for name, bound, sign in (("lower", lower, -1), ("upper", upper, 1)):
         given = np.asarray(bound, np.float64)
         fits = given.shape in {(), shape}
-        got = Words(f"shape {given.shape}")
+        got = Text(f"shape {given.shape}")
         require(fits, where, name, f"a number or of shape {shape}", got)
         rule = "at most zero and finite" if sign < 0 else "at least zero and finite"
         right = np.all(sign * given >= 0) and np.isfinite(given).all()

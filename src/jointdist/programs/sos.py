@@ -24,7 +24,7 @@ import numpy as np
 
 from jointdist._array import Matrix, Vector
 from jointdist.data.executor import one_blas_thread
-from jointdist.errors import Words, is_number, is_whole, require
+from jointdist.errors import Text, is_number, is_whole, require
 from jointdist.programs._checks import require_start
 from jointdist.programs._sos_interior import interior
 from jointdist.programs._sos_map import Products, Squares
@@ -121,7 +121,7 @@ def sum_of_squares(
         where,
         "objective",
         "one with a positive, constant quadratic term",
-        Words(f"terms from {a.min(initial=np.inf):.6g} to {a.max(initial=0.0):.6g}"),
+        Text(f"terms from {a.min(initial=np.inf):.6g} to {a.max(initial=0.0):.6g}"),
     )
     _require_unit(where, "mean_y", objective.mean_y)
     _require_unit(where, "mean_x", objective.mean_x)
@@ -153,14 +153,14 @@ def _constants(where: str, name: str, value: Any, m: int) -> Matrix:
     C: Matrix = np.asarray(value, np.float64)
     square = C.ndim == 3 and C.shape[0] == m and 1 <= C.shape[1] == C.shape[2] <= m
     rule = f"of shape ({m}, k, k) with k from 1 to {m}"
-    require(square, where, name, rule, Words(f"an array of shape {C.shape}"))
-    require(np.isfinite(C).all(), where, name, "finite", Words("values that are not"))
+    require(square, where, name, rule, Text(f"an array of shape {C.shape}"))
+    require(np.isfinite(C).all(), where, name, "finite", Text("values that are not"))
     known = (C + C.transpose(0, 2, 1)) / 2
     known[0] = np.eye(C.shape[1])  # orthonormal
     known[:, 0] = known[:, :, 0] = np.eye(*C.shape[:2])  # products with one
     rule = "symmetric constants of orthonormal functions, the first of which is one"
     off = float(np.abs(C - known).max())
-    got = Words(f"constants that are off by {off:.1g}")
+    got = Text(f"constants that are off by {off:.1g}")
     require(off <= 1e-6 * max(1.0, float(np.abs(C).max())), where, name, rule, got)
     return known
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jointdist._array import Matrix, Vector
-from jointdist.errors import Words, is_whole, require
+from jointdist.errors import Text, is_whole, require
 from jointdist.programs._checks import require_start
 from jointdist.programs._tightened_dual import Point, Terms, minimise_dual, threshold
 from jointdist.programs._tightened_kkt import ROUNDING, certificate_of, normalised
@@ -65,7 +65,7 @@ def _interval(
     where: str, name: str, lower: ArrayLike, upper: ArrayLike
 ) -> tuple[Vector, Vector]:
     low, high = np.asarray(lower, np.float64), np.asarray(upper, np.float64)
-    got = Words(f"shapes {low.shape} and {high.shape}")
+    got = Text(f"shapes {low.shape} and {high.shape}")
     other = name.replace("lower", "upper")
     require(
         low.ndim == 1 and low.shape == high.shape,
@@ -146,7 +146,7 @@ def _checked(
         try:
             full.append(np.broadcast_to(given, shape))
         except ValueError:
-            got = Words(f"shape {given.shape}")
+            got = Text(f"shape {given.shape}")
             require(False, "tightened", name, f"a number or of shape {shape}", got)
         finite = np.isfinite(given.min(initial=0.0)) and np.isfinite(given.max(initial=0.0))
         require(finite, "tightened", name, "finite", bound)

@@ -54,8 +54,8 @@ class CellLaws(Laws):
         found = np.empty(points.shape[:2])
         step = max(_WORKED // self.support.atoms.rank, 1)
         for part in self._parts():
-            laws = zip(found[part.own], points[part.own], *part[1:], strict=True)
-            for row, at, w, square in laws:
+            dists = zip(found[part.own], points[part.own], *part[1:], strict=True)
+            for row, at, w, square in dists:
                 for start in range(0, len(at), step):
                     some = slice(start, start + step)
                     row[some] = self._heights(at[some], w, square, log=log)

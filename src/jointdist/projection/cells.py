@@ -406,7 +406,7 @@ def cells_of(support: Support, most: int) -> CellSupport:
     shares /= shares.sum()
     cells = Cells(
         atoms.basis,
-        atoms.coding,
+        atoms.encoding,
         atoms.rows,
         atoms.weights,
         shares,

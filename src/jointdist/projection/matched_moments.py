@@ -85,7 +85,7 @@ def _powers(sample: Atoms, z: Vector, some: int) -> Vector:
 
 def _numbers(sample: Atoms) -> list[int]:
     """Return which columns are of numbers."""
-    return [i for i, known in enumerate(sample.coding.categories) if known is None]
+    return [i for i, known in enumerate(sample.encoding.categories) if known is None]
 
 
 def _multiplied(d: int, some: int) -> list[tuple[int, int]]:

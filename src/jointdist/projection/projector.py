@@ -25,7 +25,7 @@ from jointdist.distributions.conditions import Fixed, Queries
 from jointdist.distributions.energy import Energy
 from jointdist.distributions.signed import Laws, Projection, Support, units_of
 from jointdist.distributions.support_points import Atoms
-from jointdist.errors import Words, require
+from jointdist.errors import Text, require
 from jointdist.programs.tilting import Exponential, isotonic
 from jointdist.projection.cell_density import CellLaws
 from jointdist.projection.cells import Cells, CellSupport, cells_of
@@ -129,7 +129,7 @@ class Projector:
         mass = np.maximum(1 + t @ self.signed.atoms.mean, _LEAST_MASS)
         return found / mass[:, None]
 
-    def laws(self, signed: Laws) -> "ValidLaws":
+    def dists(self, signed: Laws) -> "ValidLaws":
         """Return the projections of signed laws."""
         return ValidLaws(self.cells, Tilting(signed.queries, self))
 
@@ -261,8 +261,8 @@ class Isotonic:
             Who asks, for messages.
         """
         atoms = signed.atoms
-        good = atoms.width == 1 and atoms.coding.numeric
-        got = Words('"isotonic", for laws of several columns or words; ask for "projected"')
+        good = atoms.width == 1 and atoms.encoding.numeric
+        got = Text('"isotonic", for laws of several columns or words; ask for "projected"')
         rule = "for laws of one column of numbers"
         require(good, where, "positivity", rule, got)
         return Isotonic(signed, cells_of(signed, _CELLS_IN_ORDER))
@@ -279,7 +279,7 @@ class Isotonic:
         order = np.argsort(centres)
         return order, centres[order]
 
-    def laws(self, signed: Laws) -> "ValidLaws":
+    def dists(self, signed: Laws) -> "ValidLaws":
         """Return the projections of signed laws."""
         return ValidLaws(self.cells, Rising(signed.queries, self))
 

@@ -154,7 +154,7 @@ class Recalibrated(Conditional):
         return found
 
 
-def valid(laws: Laws) -> Laws:
+def valid(dists: Laws) -> Laws:
     """Return laws of one column without negative weights; others stay as they are.
 
     The cdf of a signed law is replaced by its running maximum, within zero and one, on cells of
@@ -162,23 +162,23 @@ def valid(laws: Laws) -> Laws:
 
     Parameters
     ----------
-    laws : Laws
+    dists : Laws
         The laws.
     """
-    return laws if isinstance(laws.support, CellSupport) else _mapped(laws, None)
+    return dists if isinstance(dists.support, CellSupport) else _mapped(dists, None)
 
 
-def _mapped(laws: Laws, how: Recalibration | None) -> Laws:
+def _mapped(dists: Laws, how: Recalibration | None) -> Laws:
     """Return laws on cells with cdfs that are mapped at the ends of these."""
-    if isinstance(laws, Moved):
-        base = _mapped(laws.base, how)
-        given: Any = laws.queries
+    if isinstance(dists, Moved):
+        base = _mapped(dists.base, how)
+        given: Any = dists.queries
         if isinstance(given, Conditions):
             given = replace(given, of_base=base.queries)
-        names, unit = laws.names, laws.unit
-        return Moved.of(base, given, laws.shift, laws.stretch, names=names, unit=unit)
-    grid, laws = _Grid.of(laws.support), laws.normalised
-    queries: Any = _Mapped(laws, grid, how)
+        names, unit = dists.names, dists.unit
+        return Moved.of(base, given, dists.shift, dists.stretch, names=names, unit=unit)
+    grid, dists = _Grid.of(dists.support), dists.normalised
+    queries: Any = _Mapped(dists, grid, how)
     if isinstance(grid.support, CellSupport):
         return CellLaws(grid.support, queries)
     return Laws(grid.support, queries)
@@ -220,7 +220,7 @@ class _Mapped:
 
     Attributes
     ----------
-    laws : Laws
+    dists : Laws
         The others.
     grid : _Grid
         The cells.
@@ -228,19 +228,19 @@ class _Mapped:
         The map; None if cdfs only have to rise.
     """
 
-    laws: Laws
+    dists: Laws
     grid: _Grid
     how: Recalibration | None
 
     @property
     def n(self) -> int:
         """The number of laws."""
-        return self.laws.queries.n
+        return self.dists.queries.n
 
     def parts(self) -> Iterator[Vector]:
         """Yield the coefficients of all laws, some at a time."""
         p, which = self.grid.support.atoms.mean, self.grid.which
-        for t in self.laws.queries.parts():
+        for t in self.dists.queries.parts():
             F = np.maximum.accumulate(self._cdfs(t), axis=1)
             np.clip(F, 0.0, 1.0, out=F)
             F = F if self.how is None else self.how(F)
@@ -253,20 +253,20 @@ class _Mapped:
     def _cdfs(self, t: Vector) -> Vector:
         """Return the cdfs of some laws at the ends of cells, rising to one."""
         atoms, which = self.grid.support.atoms, self.grid.which
-        if self.laws.support is self.grid.support:
+        if self.dists.support is self.grid.support:
             F = np.cumsum((1 + t[:, which]) * atoms.mean[which], axis=1)
             return F / F[:, -1:]
-        return Laws(self.laws.support, Fixed(t)).cdf(self.grid.ends, paired=False)
+        return Laws(self.dists.support, Fixed(t)).cdf(self.grid.ends, paired=False)
 
     def novelty(self) -> Vector:
         """Return how unlike the sample each condition is, from zero to one."""
-        return self.laws.queries.novelty()
+        return self.dists.queries.novelty()
 
     def labels(self) -> tuple[str, list[str]]:
         """Return what tells few conditions apart."""
-        return self.laws.queries.labels()
+        return self.dists.queries.labels()
 
     def take(self, rows: Any) -> "_Mapped":
         """Return the chosen laws."""
-        chosen = replace(self.laws, queries=self.laws.queries.take(rows))
-        return replace(self, laws=chosen)
+        chosen = replace(self.dists, queries=self.dists.queries.take(rows))
+        return replace(self, dists=chosen)

@@ -160,12 +160,12 @@ def kriging(
     Examples
     --------
     >>> import numpy as np
-    >>> from jointdist.coding import learn_coding
+    >>> from jointdist.encoding import learn_encoding
     >>> from jointdist.kriging import kriging
     >>> from jointdist.scales import Family
-    >>> coded = learn_coding(np.linspace(0, 9, 300)[:, None], where="", name="")
+    >>> coded = learn_encoding(np.linspace(0, 9, 300)[:, None], where="", name="")
     >>> y = np.sin(coded.rows.source)
-    >>> fit, left = kriging(Family(coded.coding, (2.0,), nu=1.5), coded.rows, y)
+    >>> fit, left = kriging(Family(coded.encoding, (2.0,), nu=1.5), coded.rows, y)
     >>> bool(abs(left).max() < 0.01)
     True
     """

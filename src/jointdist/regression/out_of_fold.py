@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from jointdist._array import Vector
-from jointdist.errors import Words, require
+from jointdist.errors import Text, require
 
 __all__ = ["FoldModels", "Split", "out_of_fold", "seeded", "take_rows"]
 
@@ -154,7 +154,7 @@ def _named(where: str, model: Any, done: str) -> Iterator[None]:
     except Exception as error:
         named = "sample_weight" in str(error) and isinstance(error, TypeError | ValueError)
         rule = "one that takes `sample_weight`" if named else f"one that can be {done}"
-        got = Words(f"{type(model).__name__}: {error}".rstrip("."))
+        got = Text(f"{type(model).__name__}: {error}".rstrip("."))
         msg = f"{where}: `regressor` must be {rule}. Got {got}."
         raise ValueError(msg) from error
 
@@ -165,10 +165,10 @@ def _forecast(where: str, model: Any, X: Any) -> Vector:
         found = np.asarray(model.predict(X), dtype=np.float64)
     n, name = len(X), type(model).__name__
     rule = f"one that forecasts a number for each of {n} rows"
-    require(found.size == n, where, "regressor", rule, Words(f"{found.shape} of {name}"))
+    require(found.size == n, where, "regressor", rule, Text(f"{found.shape} of {name}"))
     good = bool(np.isfinite(found).all())
     rule = "one whose forecasts are finite"
-    require(good, where, "regressor", rule, Words(f"NaN or infinity of {name}"))
+    require(good, where, "regressor", rule, Text(f"NaN or infinity of {name}"))
     return found.reshape(n)
 
 

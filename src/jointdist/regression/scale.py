@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jointdist._array import Vector
-from jointdist.data.encoding import Coding
+from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
 from jointdist.data.table import Rows
 from jointdist.kernels import Kernel
@@ -205,5 +205,5 @@ def near_forecasts(p: Rows, weights: Vector | None) -> Kernel:
     weights : array of shape (n,), optional
         Their weights.
     """
-    coding, rng = Coding((None,) * p.d), np.random.default_rng(0)
-    return family_of("x", "auto", coding, p, weights=weights, rng=rng).at(_NARROW)
+    encoding, rng = Encoding((None,) * p.d), np.random.default_rng(0)
+    return family_of("x", "auto", encoding, p, weights=weights, rng=rng).at(_NARROW)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from jointdist._array import Vector, to_numpy
 from jointdist.data.folds import Settled, held_out, settled
 from jointdist.data.sample import Sample
-from jointdist.errors import Words, is_whole, require
+from jointdist.errors import Text, is_whole, require
 from jointdist.regression.out_of_fold import Split, take_rows
 
 __all__ = ["Training", "require_parts"]
@@ -136,19 +136,19 @@ def _splits(given: Sample, table: Any, cv: Any) -> list[Split]:
     found = []
     for pair in _pairs(cv, table, y, where):
         fine = isinstance(pair, tuple | list) and len(pair) == 2
-        require(fine, where, "cv", rule, Words(repr(pair)))
+        require(fine, where, "cv", rule, Text(repr(pair)))
         sides = [np.asarray(side) for side in pair]
         sides = [np.flatnonzero(z) if z.dtype == bool else z for z in sides]
         fine = all(z.ndim == 1 and z.dtype.kind in "iu" for z in sides)
         fine = fine and all(((z >= 0) & (z < n)).all() for z in sides)
-        require(fine, where, "cv", f"{rule}, from 0 to {n - 1}", Words(repr(pair)))
+        require(fine, where, "cv", f"{rule}, from 0 to {n - 1}", Text(repr(pair)))
         found.append(Split(*(z.astype(np.intp) for z in sides)))
-    got = Words("none: of an iterator nothing is left for a second time")
+    got = Text("none: of an iterator nothing is left for a second time")
     require(bool(found), where, "cv", rule, got)
     often = np.bincount(np.concatenate([own.out for own in found]), minlength=n)
     row = int(np.argmax(often != 1))
     rule = "parts of which each row is held out of one"
-    got = Words(f"parts of which row {row} is held out of {often[row]}")
+    got = Text(f"parts of which row {row} is held out of {often[row]}")
     require(bool((often == 1).all()), where, "cv", rule, got)
     return _filled(found, where)
 
@@ -176,6 +176,6 @@ def _among(rows: Index, own: list[Split], where: str) -> list[Split]:
 
 def _filled(splits: list[Split], where: str) -> list[Split]:
     """Return splits that leave rows to fit to."""
-    rule, got = "splits with rows to fit to", Words("one without, of those that count")
+    rule, got = "splits with rows to fit to", Text("one without, of those that count")
     require(all(len(one.fit) > 0 for one in splits), where, "cv", rule, got)
     return splits

@@ -29,7 +29,7 @@ from jointdist.scores.losses import (
 )
 from jointdist.scores.scorers import (
     LawScorer,
-    make_law_scorer,
+    make_distribution_scorer,
     neg_crps,
     neg_energy_score,
     neg_interval_score,
@@ -53,7 +53,7 @@ __all__ = [
     "interval_score",
     "log_score",
     "logistic_loss",
-    "make_law_scorer",
+    "make_distribution_scorer",
     "neg_crps",
     "neg_energy_score",
     "neg_interval_score",

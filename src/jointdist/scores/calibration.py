@@ -29,7 +29,7 @@ class Reliability(NamedTuple):
     observed: Vector
 
 
-def pit(law: Conditional, y: object, *, random_state: Seed = None) -> Vector:
+def pit(dist: Conditional, y: object, *, random_state: Seed = None) -> Vector:
     """Return the cdfs at the outcomes, the probability integral transform.
 
     If the laws are right and continuous, these are uniform from zero to one. Where an
@@ -39,7 +39,7 @@ def pit(law: Conditional, y: object, *, random_state: Seed = None) -> Vector:
 
     Parameters
     ----------
-    law : Conditional
+    dist : Conditional
         Laws of one column of numbers.
     y : array, Series or sequence of shape (q,)
         What came of them.
@@ -57,28 +57,28 @@ def pit(law: Conditional, y: object, *, random_state: Seed = None) -> Vector:
     >>> import jointdist as jd
     >>> from jointdist import scores
     >>> y = np.arange(5.0)
-    >>> law = jd.JointDistribution().fit(y[:, None], y).marginal("y")
-    >>> scores.pit(law, [2.0]).round(6)
+    >>> dist = jd.JointDistribution().fit(y[:, None], y).marginal("y")
+    >>> scores.pit(dist, [2.0]).round(6)
     array([0.5])
     """
-    told = column_of("pit", law, y)
-    laws, points = told.laws.normalised, told.points
-    upto = laws.cdf(points, paired=True)
-    below = laws.cdf(np.nextafter(points, -np.inf), paired=True)
+    told = column_of("pit", dist, y)
+    dists, points = told.dists.normalised, told.points
+    upto = dists.cdf(points, paired=True)
+    below = dists.cdf(np.nextafter(points, -np.inf), paired=True)
     share: Vector | float = 0.5
     if random_state is not None:
-        share = generator("pit", random_state).random(len(law))
+        share = generator("pit", random_state).random(len(dist))
     return below + share * (upto - below)
 
 
-def coverage(law: Conditional, y: object, level: float = 0.9) -> Vector:
+def coverage(dist: Conditional, y: object, level: float = 0.9) -> Vector:
     """Return which outcomes are in the central intervals: one if so, else zero.
 
     The mean should be the level; discrete laws may have more.
 
     Parameters
     ----------
-    law : Conditional
+    dist : Conditional
         Laws of one column of numbers.
     y : array, Series or sequence of shape (q,)
         What came of them.
@@ -96,21 +96,21 @@ def coverage(law: Conditional, y: object, level: float = 0.9) -> Vector:
     >>> import jointdist as jd
     >>> from jointdist import scores
     >>> y = np.arange(5.0)
-    >>> law = jd.JointDistribution().fit(y[:, None], y).marginal("y")
-    >>> scores.coverage(law[[0, 0]], [2.0, 5.0], 0.5)
+    >>> dist = jd.JointDistribution().fit(y[:, None], y).marginal("y")
+    >>> scores.coverage(dist[[0, 0]], [2.0, 5.0], 0.5)
     array([1., 0.])
     """
-    y = column_of("coverage", law, y).column
-    low, high = law.interval(level).T
+    y = column_of("coverage", dist, y).column
+    low, high = dist.interval(level).T
     return or_nan((low <= y) & (y <= high), low)
 
 
-def width(law: Conditional, level: float = 0.9) -> Vector:
+def width(dist: Conditional, level: float = 0.9) -> Vector:
     """Return the widths of central intervals; lower is better among those that cover.
 
     Parameters
     ----------
-    law : Conditional
+    dist : Conditional
         Laws of one column of numbers.
     level : float, default=0.9
         The probability inside; half of the rest is on either side.
@@ -126,18 +126,18 @@ def width(law: Conditional, level: float = 0.9) -> Vector:
     >>> import jointdist as jd
     >>> from jointdist import scores
     >>> y = np.arange(5.0)
-    >>> law = jd.JointDistribution().fit(y[:, None], y).marginal("y")
-    >>> scores.width(law, 0.5)
+    >>> dist = jd.JointDistribution().fit(y[:, None], y).marginal("y")
+    >>> scores.width(dist, 0.5)
     array([2.])
     """
-    require_column("width", law)
-    low, high = law.interval(level).T
+    require_column("width", dist)
+    low, high = dist.interval(level).T
     wide: Vector = high - low
     return wide
 
 
 def reliability_curve(
-    law: Conditional,
+    dist: Conditional,
     y: object,
     levels: ArrayLike | None = None,
     *,
@@ -151,7 +151,7 @@ def reliability_curve(
 
     Parameters
     ----------
-    law : Conditional
+    dist : Conditional
         Laws of one column of numbers.
     y : array, Series or sequence of shape (q,)
         What came of them.
@@ -171,13 +171,13 @@ def reliability_curve(
     >>> import jointdist as jd
     >>> from jointdist import scores
     >>> y = np.arange(5.0)
-    >>> law = jd.JointDistribution().fit(y[:, None], y).marginal("y")
-    >>> scores.reliability_curve(law[[0] * 4], [0.5, 1.5, 2.5, 4.5], [0.3, 0.9])
+    >>> dist = jd.JointDistribution().fit(y[:, None], y).marginal("y")
+    >>> scores.reliability_curve(dist[[0] * 4], [0.5, 1.5, 2.5, 4.5], [0.3, 0.9])
     Reliability(levels=array([0.3, 0.9]), observed=array([0.25, 0.75]))
     """
-    told = column_of("reliability_curve", law, y)
+    told = column_of("reliability_curve", dist, y)
     weights = as_weights(sample_weight, told.rows)
     levels = np.linspace(0.05, 0.95, 19) if levels is None else np.atleast_1d(levels)
-    quantiles = law.quantile(levels)
+    quantiles = dist.quantile(levels)
     upto = or_nan(told.points <= quantiles, quantiles)
     return Reliability(levels, np.average(upto, axis=0, weights=weights))

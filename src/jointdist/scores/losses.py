@@ -16,7 +16,7 @@ from jointdist.distributions.conditional import Conditional
 from jointdist.distributions.energy import energy_scores
 from jointdist.distributions.signed import Laws
 from jointdist.distributions.support_points import Atoms
-from jointdist.errors import Words, is_number, require
+from jointdist.errors import Text, is_number, require
 from jointdist.scores.outcomes import column_of, laws_of, outcomes_of
 
 __all__ = [
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 
-def crps(law: Conditional, y: object) -> Vector:
+def crps(dist: Conditional, y: object) -> Vector:
     r"""Return the continuous ranked probability scores; lower is better.
 
     :math:`\int (F(v) - 1\{y \le v\})^2 dv` with the cdf F of the law: exactly, and also for
@@ -39,7 +39,7 @@ def crps(law: Conditional, y: object) -> Vector:
 
     Parameters
     ----------
-    law : Conditional
+    dist : Conditional
         Laws of one column of numbers.
     y : array, Series or sequence of shape (q,)
         What came of them.
@@ -55,15 +55,15 @@ def crps(law: Conditional, y: object) -> Vector:
     >>> import jointdist as jd
     >>> from jointdist import scores
     >>> y = np.arange(5.0)
-    >>> law = jd.JointDistribution().fit(y[:, None], y).marginal("y")
-    >>> scores.crps(law, [2.0]).round(6)
+    >>> dist = jd.JointDistribution().fit(y[:, None], y).marginal("y")
+    >>> scores.crps(dist, [2.0]).round(6)
     array([0.4])
     """
-    told = column_of("crps", law, y)
-    return energy_scores(told.laws, told.points)[0]
+    told = column_of("crps", dist, y)
+    return energy_scores(told.dists, told.points)[0]
 
 
-def energy_score(law: Conditional, y: object, *, units: ArrayLike | None = None) -> Vector:
+def energy_score(dist: Conditional, y: object, *, units: ArrayLike | None = None) -> Vector:
     r"""Return the energy scores, the CRPS of several columns or words; lower is better.
 
     :math:`E |Y - y| - \frac12 E |Y - Y'|` with the Euclidean distance of numbers in their
@@ -72,7 +72,7 @@ def energy_score(law: Conditional, y: object, *, units: ArrayLike | None = None)
 
     Parameters
     ----------
-    law : Conditional
+    dist : Conditional
         The laws.
     y : array, DataFrame or sequence of shape (q,) or (q, d)
         What came of them.
@@ -92,19 +92,19 @@ def energy_score(law: Conditional, y: object, *, units: ArrayLike | None = None)
     >>> import jointdist as jd
     >>> from jointdist import scores
     >>> Y = np.array([[0.0, 0.0], [3.0, 4.0], [6.0, 8.0]])
-    >>> law = jd.JointDistribution().fit(Y, Y).marginal("y")
-    >>> scores.energy_score(law, [[3.0, 4.0]], units=1.0).round(6)  # 10 / 3 - 20 / 9
+    >>> dist = jd.JointDistribution().fit(Y, Y).marginal("y")
+    >>> scores.energy_score(dist, [[3.0, 4.0]], units=1.0).round(6)  # 10 / 3 - 20 / 9
     array([1.111111])
     """
     where = "energy_score"
-    told = outcomes_of(where, law, y)
-    atoms = told.laws.atoms
-    unit = _spread(told.laws) if units is None else _units(where, units, atoms.width)
-    scores, _ = energy_scores(told.laws, told.points, unit=unit)
+    told = outcomes_of(where, dist, y)
+    atoms = told.dists.atoms
+    unit = _spread(told.dists) if units is None else _units(where, units, atoms.width)
+    scores, _ = energy_scores(told.dists, told.points, unit=unit)
     return scores / unit if _is_plain(atoms) else scores
 
 
-def pinball_loss(law: Conditional, y: object, levels: ArrayLike) -> Vector:
+def pinball_loss(dist: Conditional, y: object, levels: ArrayLike) -> Vector:
     """Return the pinball losses of quantiles; lower is better.
 
     ``max(p * (y - v), (p - 1) * (y - v))`` for the quantile v at the level p. Twice the
@@ -112,7 +112,7 @@ def pinball_loss(law: Conditional, y: object, levels: ArrayLike) -> Vector:
 
     Parameters
     ----------
-    law : Conditional
+    dist : Conditional
         Laws of one column of numbers.
     y : array, Series or sequence of shape (q,)
         What came of them.
@@ -130,24 +130,24 @@ def pinball_loss(law: Conditional, y: object, levels: ArrayLike) -> Vector:
     >>> import jointdist as jd
     >>> from jointdist import scores
     >>> y = np.arange(5.0)
-    >>> law = jd.JointDistribution().fit(y[:, None], y).marginal("y")
-    >>> scores.pinball_loss(law, [4.0], [0.1, 0.5]).round(6)
+    >>> dist = jd.JointDistribution().fit(y[:, None], y).marginal("y")
+    >>> scores.pinball_loss(dist, [4.0], [0.1, 0.5]).round(6)
     array([[0.4, 1. ]])
     """
-    told = column_of("pinball_loss", law, y)
-    v, p = law.quantile(levels), np.asarray(levels)
+    told = column_of("pinball_loss", dist, y)
+    v, p = dist.quantile(levels), np.asarray(levels)
     away = (told.points if p.ndim else told.column) - v
     return np.maximum(p * away, (p - 1) * away)
 
 
-def interval_score(law: Conditional, y: object, level: float = 0.9) -> Vector:
+def interval_score(dist: Conditional, y: object, level: float = 0.9) -> Vector:
     """Return the interval scores of central intervals, by Winkler; lower is better.
 
     The width, and ``2 / (1 - level)`` times the distance of ``y`` to the interval.
 
     Parameters
     ----------
-    law : Conditional
+    dist : Conditional
         Laws of one column of numbers.
     y : array, Series or sequence of shape (q,)
         What came of them.
@@ -165,18 +165,18 @@ def interval_score(law: Conditional, y: object, level: float = 0.9) -> Vector:
     >>> import jointdist as jd
     >>> from jointdist import scores
     >>> y = np.arange(5.0)
-    >>> law = jd.JointDistribution().fit(y[:, None], y).marginal("y")
-    >>> scores.interval_score(law, [5.0], 0.5).round(6)  # two beyond [1, 3]
+    >>> dist = jd.JointDistribution().fit(y[:, None], y).marginal("y")
+    >>> scores.interval_score(dist, [5.0], 0.5).round(6)  # two beyond [1, 3]
     array([10.])
     """
-    y = column_of("interval_score", law, y).column
-    low, high = law.interval(level).T
+    y = column_of("interval_score", dist, y).column
+    low, high = dist.interval(level).T
     outside = np.maximum(low - y, 0) + np.maximum(y - high, 0)
     score: Vector = high - low + 2 / (1 - level) * outside
     return score
 
 
-def log_score(law: Conditional, y: object, *, floor: float = 0.0) -> Vector:
+def log_score(dist: Conditional, y: object, *, floor: float = 0.0) -> Vector:
     """Return minus the logarithm of the density at the outcomes; lower is better.
 
     The density is smoothed, as in :meth:`~jointdist.Conditional.pdf`. For words, and for
@@ -186,7 +186,7 @@ def log_score(law: Conditional, y: object, *, floor: float = 0.0) -> Vector:
 
     Parameters
     ----------
-    law : Conditional
+    dist : Conditional
         The laws.
     y : array, DataFrame or sequence of shape (q,) or (q, d)
         What came of them.
@@ -204,33 +204,33 @@ def log_score(law: Conditional, y: object, *, floor: float = 0.0) -> Vector:
     >>> import jointdist as jd
     >>> from jointdist import scores
     >>> words = ["ash", "birch", "ash", "ash"]
-    >>> law = jd.JointDistribution().fit([[0.0], [1.0], [2.0], [3.0]], words).marginal("y")
-    >>> np.exp(-scores.log_score(law, ["ash"])).round(6)
+    >>> dist = jd.JointDistribution().fit([[0.0], [1.0], [2.0], [3.0]], words).marginal("y")
+    >>> np.exp(-scores.log_score(dist, ["ash"])).round(6)
     array([0.75])
     """
     where = "log_score"
     ok = is_number(floor, least=0)
     require(ok, where, "floor", "a number, zero or positive", floor)
-    told = outcomes_of(where, law, y)
-    laws, points = told.laws.normalised, told.points
-    few, smooth = laws.few and _is_few(laws.atoms), not laws.atoms.discrete
-    got = Words("one of words beside numbers, or of many that are discrete")
+    told = outcomes_of(where, dist, y)
+    dists, points = told.dists.normalised, told.points
+    few, smooth = dists.few and _is_few(dists.atoms), not dists.atoms.discrete
+    got = Text("one of words beside numbers, or of many that are discrete")
     require(few or smooth, where, "law", "of a variable with a density or few values", got)
     with np.errstate(divide="ignore"):
         if few:
-            likely = np.log(np.maximum(_chances(laws, points), 0.0))
+            likely = np.log(np.maximum(_chances(dists, points), 0.0))
         else:
-            likely = laws.density(points, paired=True, log=True)
+            likely = dists.density(points, paired=True, log=True)
         scores: Vector = 0.0 - np.maximum(likely, np.log(floor))  # no negative zero
     return scores
 
 
-def brier_score(law: Conditional, y: object, event: Callable[[Any], ArrayLike]) -> Vector:
+def brier_score(dist: Conditional, y: object, event: Callable[[Any], ArrayLike]) -> Vector:
     """Return the squared errors of the probability of an event; lower is better.
 
     Parameters
     ----------
-    law : Conditional
+    dist : Conditional
         The laws; an embedding is not divided by its mass.
     y : array, DataFrame or sequence of shape (q,) or (q, d)
         What came of them.
@@ -248,17 +248,17 @@ def brier_score(law: Conditional, y: object, event: Callable[[Any], ArrayLike]) 
     >>> import jointdist as jd
     >>> from jointdist import scores
     >>> y = np.arange(5.0)
-    >>> law = jd.JointDistribution().fit(y[:, None], y).marginal("y")
-    >>> scores.brier_score(law, [4.0], lambda y: y > 2).round(6)
+    >>> dist = jd.JointDistribution().fit(y[:, None], y).marginal("y")
+    >>> scores.brier_score(dist, [4.0], lambda y: y > 2).round(6)
     array([0.36])
     """
-    told = outcomes_of("brier_score", law, y)
-    found: Vector = (law.prob(event) - told.happened(event)) ** 2
+    told = outcomes_of("brier_score", dist, y)
+    found: Vector = (dist.prob(event) - told.happened(event)) ** 2
     return found
 
 
 def logistic_loss(
-    law: Conditional, y: object, event: Callable[[Any], ArrayLike], *, eta: float = 1e-12
+    dist: Conditional, y: object, event: Callable[[Any], ArrayLike], *, eta: float = 1e-12
 ) -> Vector:
     r"""Return the logistic losses of the probability of an event; lower is better.
 
@@ -267,7 +267,7 @@ def logistic_loss(
 
     Parameters
     ----------
-    law : Conditional
+    dist : Conditional
         The laws; an embedding is not divided by its mass.
     y : array, DataFrame or sequence of shape (q,) or (q, d)
         What came of them.
@@ -287,21 +287,21 @@ def logistic_loss(
     >>> import jointdist as jd
     >>> from jointdist import scores
     >>> y = np.arange(5.0)
-    >>> law = jd.JointDistribution().fit(y[:, None], y).marginal("y")
-    >>> np.exp(-scores.logistic_loss(law, [4.0], lambda y: y > 2)).round(6)
+    >>> dist = jd.JointDistribution().fit(y[:, None], y).marginal("y")
+    >>> np.exp(-scores.logistic_loss(dist, [4.0], lambda y: y > 2)).round(6)
     array([0.4])
     """
     where, rule = "logistic_loss", "a number between 0 and 1, both excluded"
     ok = is_number(eta, least=0, below=1) and eta > 0
     require(ok, where, "eta", rule, eta)
-    told = outcomes_of(where, law, y)
-    chance = law.prob(event)
+    told = outcomes_of(where, dist, y)
+    chance = dist.prob(event)
     came_true = np.where(told.happened(event) > 0, chance, 1 - chance)
     losses: Vector = 0.0 - np.log(np.clip(came_true, eta, 1.0))  # no negative zero
     return losses
 
 
-def second_moment_loss(law: Conditional, truth: Any) -> Vector:
+def second_moment_loss(dist: Conditional, truth: Any) -> Vector:
     r"""Return the squared errors of second-moment matrices; lower is better.
 
     :math:`\|E[Y Y^\top] - M\|_F^2 / \|M\|_F^2` with the true :math:`M`. Their mean is
@@ -310,7 +310,7 @@ def second_moment_loss(law: Conditional, truth: Any) -> Vector:
 
     Parameters
     ----------
-    law : Conditional
+    dist : Conditional
         Laws of numbers; an embedding is not divided by its mass.
     truth : array of shape (q, d, d), (q, d) or (q,)
         The true matrices M, or outcomes y with :math:`M = y y^\top`. Those of one column
@@ -327,20 +327,20 @@ def second_moment_loss(law: Conditional, truth: Any) -> Vector:
     >>> import jointdist as jd
     >>> from jointdist import scores
     >>> y = np.arange(5.0)
-    >>> law = jd.JointDistribution().fit(y[:, None], y).marginal("y")
-    >>> scores.second_moment_loss(law, [[[8.0]]]).round(6)  # of a mean of squares of 6
+    >>> dist = jd.JointDistribution().fit(y[:, None], y).marginal("y")
+    >>> scores.second_moment_loss(dist, [[[8.0]]]).round(6)  # of a mean of squares of 6
     array([0.0625])
     """
     where = "second_moment_loss"
-    width = laws_of(where, law).atoms.width
-    moments = law.second_moment().reshape(-1, width, width)
+    width = laws_of(where, dist).atoms.width
+    moments = dist.second_moment().reshape(-1, width, width)
     if np.ndim(truth) == 3:
         true = _matrices(where, truth, moments.shape)
     else:
-        y = outcomes_of(where, law, truth, "truth").points
+        y = outcomes_of(where, dist, truth, "truth").points
         true = y[:, :, None] * y[:, None, :]
     size = (true**2).sum(axis=(1, 2))
-    got = Words(f"zero at row {size.argmin()}")
+    got = Text(f"zero at row {size.argmin()}")
     require(size.all(), where, "truth", "other than zero in each row", got)
     found: Vector = ((moments - true) ** 2).sum(axis=(1, 2)) / size
     return found
@@ -348,18 +348,18 @@ def second_moment_loss(law: Conditional, truth: Any) -> Vector:
 
 def _is_plain(atoms: Atoms) -> bool:
     """Tell whether laws are of one column of numbers."""
-    return atoms.width == 1 and atoms.coding.numeric
+    return atoms.width == 1 and atoms.encoding.numeric
 
 
 def _is_few(atoms: Atoms) -> bool:
     """Tell whether each value has a probability: few numbers or words, but not both."""
-    kinds = {known is None for known in atoms.coding.categories}
+    kinds = {known is None for known in atoms.encoding.categories}
     return atoms.few and len(kinds) == 1
 
 
-def _spread(laws: Laws) -> Vector:
+def _spread(dists: Laws) -> Vector:
     """Return the standard deviations in the sample; one for a single column."""
-    return np.ones(1) if laws.atoms.width == 1 else laws.units
+    return np.ones(1) if dists.atoms.width == 1 else dists.units
 
 
 def _units(where: str, units: ArrayLike, width: int) -> Vector:
@@ -371,18 +371,18 @@ def _units(where: str, units: ArrayLike, width: int) -> Vector:
     return np.broadcast_to(found.astype(np.float64), width)
 
 
-def _chances(laws: Laws, points: Vector) -> Vector:
+def _chances(dists: Laws, points: Vector) -> Vector:
     """Return the probability under law i of point i, where distinct atoms are few."""
-    known = laws.atoms.distinct
+    known = dists.atoms.distinct
     place = {tuple(point): i for i, point in enumerate(known.points.tolist())}
     at = np.array([place.get(tuple(point), -1) for point in points.tolist()])
     sums = np.append(known.sums, np.zeros_like(known.sums[:1]), axis=0)
-    return laws.expected_in_pairs(lambda own: sums[at[own]])
+    return dists.expected_in_pairs(lambda own: sums[at[own]])
 
 
 def _matrices(where: str, truth: Any, shape: tuple[int, ...]) -> Vector:
     """Return true matrices, checked."""
-    rule, got = f"of shape {shape}", Words(f"shape {np.shape(truth)}")
+    rule, got = f"of shape {shape}", Text(f"shape {np.shape(truth)}")
     require(np.shape(truth) == shape, where, "truth", rule, got)
     rows = as_rows(np.reshape(truth, (len(truth), -1)), where=where, name="truth")
     found: Vector = to_numpy(rows.read(0, rows.n)).reshape(shape)

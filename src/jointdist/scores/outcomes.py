@@ -11,7 +11,7 @@ from jointdist.data.table import Rows
 from jointdist.distributions.arguments import numbers_of
 from jointdist.distributions.conditional import Conditional
 from jointdist.distributions.signed import Laws
-from jointdist.errors import Words, require
+from jointdist.errors import Text, require
 
 __all__ = ["Outcomes", "column_of", "laws_of", "or_nan", "outcomes_of", "require_column"]
 
@@ -21,13 +21,13 @@ class Outcomes(NamedTuple):
 
     Attributes
     ----------
-    laws : Laws
+    dists : Laws
         The laws.
     rows : Rows
         The outcomes, coded.
     """
 
-    laws: Laws
+    dists: Laws
     rows: Rows
 
     @property
@@ -43,78 +43,78 @@ class Outcomes(NamedTuple):
 
     def happened(self, event: Callable[[Any], ArrayLike]) -> Vector:
         """Return one where an event came true, else zero."""
-        known = self.laws.atoms.decoded(self.points)
+        known = self.dists.atoms.decoded(self.points)
         return numbers_of("prob", "event", event, known, bool)
 
 
-def laws_of(where: str, law: Conditional) -> Laws:
+def laws_of(where: str, dist: Conditional) -> Laws:
     """Return what a conditional law stands on.
 
     Parameters
     ----------
     where : str
         The function, for messages.
-    law : Conditional
+    dist : Conditional
         The laws.
     """
-    rule, got = "a Conditional, as `given` returns it", Words(type(law).__name__)
-    require(isinstance(law, Conditional), where, "law", rule, got)
-    return law._laws  # noqa: SLF001
+    rule, got = "a Conditional, as `given` returns it", Text(type(dist).__name__)
+    require(isinstance(dist, Conditional), where, "law", rule, got)
+    return dist._laws  # noqa: SLF001
 
 
-def require_column(where: str, law: Conditional) -> Laws:
+def require_column(where: str, dist: Conditional) -> Laws:
     """Return the laws, which must be of one column of numbers.
 
     Parameters
     ----------
     where : str
         The function, for messages.
-    law : Conditional
+    dist : Conditional
         The laws.
     """
-    laws = laws_of(where, law)
-    coding = laws.coding
-    got = Words(f"{coding.width} columns" if coding.width > 1 else "words")
-    ok = coding.width == 1 and coding.numeric
+    dists = laws_of(where, dist)
+    encoding = dists.encoding
+    got = Text(f"{encoding.width} columns" if encoding.width > 1 else "words")
+    ok = encoding.width == 1 and encoding.numeric
     require(ok, where, "law", "of one column of numbers", got)
-    return laws
+    return dists
 
 
-def outcomes_of(where: str, law: Conditional, y: object, name: str = "y") -> Outcomes:
+def outcomes_of(where: str, dist: Conditional, y: object, name: str = "y") -> Outcomes:
     """Return laws with an outcome for each.
 
     Parameters
     ----------
     where : str
         The function, for messages.
-    law : Conditional
+    dist : Conditional
         The laws.
     y : array, DataFrame or sequence of shape (q,) or (q, d)
         The outcomes.
     name : str, default="y"
         Their name, for messages.
     """
-    laws = laws_of(where, law)
-    rows = laws.coding.encode(y, where=where, name=name, vector=True)
-    rule = f"one outcome for each of the {len(law)} laws"
-    require(rows.n == len(law), where, name, rule, Words(f"{rows.n} outcomes"))
-    return Outcomes(laws, rows)
+    dists = laws_of(where, dist)
+    rows = dists.encoding.encode(y, where=where, name=name, vector=True)
+    rule = f"one outcome for each of the {len(dist)} laws"
+    require(rows.n == len(dist), where, name, rule, Text(f"{rows.n} outcomes"))
+    return Outcomes(dists, rows)
 
 
-def column_of(where: str, law: Conditional, y: object) -> Outcomes:
+def column_of(where: str, dist: Conditional, y: object) -> Outcomes:
     """Return laws of one column of numbers with an outcome for each.
 
     Parameters
     ----------
     where : str
         The function, for messages.
-    law : Conditional
+    dist : Conditional
         The laws.
     y : array, Series or sequence of shape (q,)
         The outcomes.
     """
-    require_column(where, law)
-    return outcomes_of(where, law, y)
+    require_column(where, dist)
+    return outcomes_of(where, dist, y)
 
 
 def or_nan(told: NDArray[np.bool_], of: Vector) -> Vector:

@@ -8,13 +8,13 @@ import numpy as np
 
 from jointdist.data.table import as_weights
 from jointdist.distributions.conditional import Conditional
-from jointdist.errors import Words, require
+from jointdist.errors import Text, require
 from jointdist.scores.losses import crps, energy_score, interval_score, log_score
 from jointdist.scores.outcomes import outcomes_of
 
 __all__ = [
     "LawScorer",
-    "make_law_scorer",
+    "make_distribution_scorer",
     "neg_crps",
     "neg_energy_score",
     "neg_interval_score",
@@ -58,9 +58,9 @@ class LawScorer:
         sample_weight : array of shape (q,), optional
             Weights of the rows.
         """
-        law = _law(estimator, X)
-        weights = as_weights(sample_weight, outcomes_of(repr(self), law, y).rows)
-        found = np.average(self.score(law, y, **self.options), axis=0, weights=weights)
+        dist = _law(estimator, X)
+        weights = as_weights(sample_weight, outcomes_of(repr(self), dist, y).rows)
+        found = np.average(self.score(dist, y, **self.options), axis=0, weights=weights)
         return self.sign * float(np.mean(found))
 
     def __repr__(self) -> str:
@@ -70,7 +70,7 @@ class LawScorer:
         return f"make_law_scorer({', '.join(told)})"
 
 
-def make_law_scorer(
+def make_distribution_scorer(
     score: Callable[..., Any], *, greater_is_better: bool = False, **options: Any
 ) -> LawScorer:
     """Make a scorer of a score of laws, for ``scoring`` in scikit-learn.
@@ -96,21 +96,21 @@ def make_law_scorer(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(300, 1))
     >>> y = X[:, 0] + 0.5 * rng.normal(size=300)
-    >>> upper = scores.make_law_scorer(scores.pinball_loss, levels=0.9)
+    >>> upper = scores.make_distribution_scorer(scores.pinball_loss, levels=0.9)
     >>> upper
     make_law_scorer(pinball_loss, levels=0.9)
     >>> found = cross_val_score(jd.JointDistribution(random_state=0), X, y, scoring=upper)
     >>> found.shape, bool((found < 0).all())
     ((5,), True)
     """
-    require(callable(score), "make_law_scorer", "score", "a function", score)
+    require(callable(score), "make_distribution_scorer", "score", "a function", score)
     return LawScorer(score, options, 1 if greater_is_better else -1)
 
 
-neg_crps = make_law_scorer(crps)
-neg_energy_score = make_law_scorer(energy_score)
-neg_interval_score = make_law_scorer(interval_score)
-neg_log_score = make_law_scorer(log_score)
+neg_crps = make_distribution_scorer(crps)
+neg_energy_score = make_distribution_scorer(energy_score)
+neg_interval_score = make_distribution_scorer(interval_score)
+neg_log_score = make_distribution_scorer(log_score)
 
 
 def _law(estimator: Any, X: Any) -> Conditional:
@@ -123,6 +123,8 @@ def _law(estimator: Any, X: Any) -> Conditional:
         return _law(model[-1], before.transform(X) if len(before) else X)
     rule = "a model that has laws `given` rows, or a pipeline or search with one"
     known = callable(getattr(model, "given", None))
-    require(known, "make_law_scorer", "estimator", rule, Words(type(model).__name__))
-    law: Conditional = model.given(X)
-    return law
+    require(
+        known, "make_distribution_scorer", "estimator", rule, Text(type(model).__name__)
+    )
+    dist: Conditional = model.given(X)
+    return dist

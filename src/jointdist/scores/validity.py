@@ -26,7 +26,7 @@ __all__ = [
 _ROUNDING = 1e-12
 
 
-def normalization_error(law: Conditional) -> Vector:
+def normalization_error(dist: Conditional) -> Vector:
     """Return by how much the weights of each law do not sum to one.
 
     The paper reports the maximum. Laws of a joint distribution are divided by their mass,
@@ -35,7 +35,7 @@ def normalization_error(law: Conditional) -> Vector:
 
     Parameters
     ----------
-    law : Conditional
+    dist : Conditional
         The laws.
 
     Returns
@@ -52,22 +52,22 @@ def normalization_error(law: Conditional) -> Vector:
     >>> y = np.arange(20.0)
     >>> kernels = Gaussian(5.0), Gaussian(5.0)
     >>> model = jd.ConditionalMeanEmbedding(*kernels, positivity="none")
-    >>> law = model.fit(y[:, None], y).given([[10.0], [100.0]])
-    >>> scores.normalization_error(law).round(1)
+    >>> dist = model.fit(y[:, None], y).given([[10.0], [100.0]])
+    >>> scores.normalization_error(dist).round(1)
     array([0., 1.])
     """
-    laws_of("normalization_error", law)
-    return np.abs(law.expect(lambda y: np.ones(len(y))) - 1)
+    laws_of("normalization_error", dist)
+    return np.abs(dist.expect(lambda y: np.ones(len(y))) - 1)
 
 
-def indefinite_share(law: Conditional) -> float:
+def indefinite_share(dist: Conditional) -> float:
     """Return the share of laws whose second-moment matrix is not positive semidefinite.
 
     One is not if its lowest eigenvalue is below zero by more than 1e-12 of the largest.
 
     Parameters
     ----------
-    law : Conditional
+    dist : Conditional
         Laws of numbers; an embedding is not divided by its mass, which matters only if
         that is negative.
 
@@ -82,12 +82,12 @@ def indefinite_share(law: Conditional) -> float:
     >>> import jointdist as jd
     >>> from jointdist import scores
     >>> Y = np.random.default_rng(0).normal(size=(50, 2))
-    >>> law = jd.JointDistribution().fit(Y, Y).marginal("y")
-    >>> scores.indefinite_share(law)
+    >>> dist = jd.JointDistribution().fit(Y, Y).marginal("y")
+    >>> scores.indefinite_share(dist)
     0.0
     """
-    d = laws_of("indefinite_share", law).atoms.width
-    moments = law.second_moment().reshape(-1, d, d)
+    d = laws_of("indefinite_share", dist).atoms.width
+    moments = dist.second_moment().reshape(-1, d, d)
     missing = moments[:, 0, 0]
     known = np.where(np.isnan(missing)[:, None, None], 0.0, moments)
     found = np.linalg.eigvalsh(known)
@@ -96,13 +96,13 @@ def indefinite_share(law: Conditional) -> float:
 
 
 def negative_probability_share(
-    law: Conditional, event: Callable[[Any], ArrayLike]
+    dist: Conditional, event: Callable[[Any], ArrayLike]
 ) -> float:
     """Return the share of laws that give an event a probability below -1e-12.
 
     Parameters
     ----------
-    law : Conditional
+    dist : Conditional
         The laws.
     event : callable
         As in :meth:`~jointdist.Conditional.prob`.
@@ -122,16 +122,16 @@ def negative_probability_share(
     >>> model = jd.JointDistribution(
     ...     Gaussian(1.0), Gaussian(1.0), regularization=0.01, positivity="none"
     ... )
-    >>> law = model.fit(y[:, None], y).given([[2.0], [2.0], [4.0]])
-    >>> round(scores.negative_probability_share(law, lambda y: y == 0), 6)
+    >>> dist = model.fit(y[:, None], y).given([[2.0], [2.0], [4.0]])
+    >>> round(scores.negative_probability_share(dist, lambda y: y == 0), 6)
     0.666667
     """
-    laws_of("negative_probability_share", law)
-    chance = law.prob(event)
+    laws_of("negative_probability_share", dist)
+    chance = dist.prob(event)
     return float(or_nan(chance < -_ROUNDING, chance).mean())
 
 
-def negative_ratio_share(law: Conditional) -> float:
+def negative_ratio_share(dist: Conditional) -> float:
     r"""Return the share of negative ratios :math:`1 + h`, of all laws on all atoms.
 
     Below -1e-12, that is. Atoms count by their weight in the sample. Costs a scan over
@@ -139,7 +139,7 @@ def negative_ratio_share(law: Conditional) -> float:
 
     Parameters
     ----------
-    law : Conditional
+    dist : Conditional
         The laws.
 
     Returns
@@ -162,14 +162,14 @@ def negative_ratio_share(law: Conditional) -> float:
     >>> scores.negative_ratio_share(model.refit(positivity="projected").given([[2.0]]))
     0.0
     """
-    laws = laws_of("negative_ratio_share", law)
-    atoms = laws.atoms
+    dists = laws_of("negative_ratio_share", dist)
+    atoms = dists.atoms
 
     def share(t: Vector, _mass: Vector, _: slice) -> Vector:
         parts = slices(min(atoms.executor.block_rows, atoms.n), len(t))
         return np.concatenate([_negative(atoms, t[own]) for own in parts])
 
-    return float(laws.each(share).mean())
+    return float(dists.each(share).mean())
 
 
 def _negative(atoms: Atoms, t: Vector) -> Vector:

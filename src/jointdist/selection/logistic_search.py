@@ -16,7 +16,7 @@ from scipy.special import expit, softmax
 from jointdist._array import Vector, to_numpy
 from jointdist.data.executor import Executor, one_blas_thread
 from jointdist.data.sample import Sample
-from jointdist.errors import Words, require
+from jointdist.errors import Text, require
 from jointdist.kernels import Delta, Kernel
 from jointdist.kernels.median_heuristic import Family
 from jointdist.programs.feature_blocks import Blocks
@@ -115,7 +115,7 @@ class LogisticContest:
         def enter(i: int, _: int) -> float:
             return self._enter(x, own, 2.0**i).score
 
-        labels = Family(x.coding, (), Delta())  # there is nothing to choose
+        labels = Family(x.encoding, (), Delta())  # there is nothing to choose
         Climb(enter, (x, labels)).down(0, 0)
 
     def _enter(self, x: Family, own: list[Family], factor: float) -> Candidate:
@@ -227,7 +227,7 @@ def thinned(where: str, sample: Sample, most: int, seed: int) -> Sample:
     there = np.bincount(codes)
     n, K = len(rows), len(there)
     rule = f"None, or of `rows` of at least {2 * K}, twice the number of classes"
-    require(most >= 2 * K, where, "selection", rule, Words(f"`rows` of {most}"))
+    require(most >= 2 * K, where, "selection", rule, Text(f"`rows` of {most}"))
     taken = np.minimum(there, most // (2 * K) + most * there // (2 * n))
     order = np.random.default_rng(seed).permutation(n)
     few = [order[codes[order] == k][:m] for k, m in enumerate(taken.tolist())]
@@ -286,5 +286,5 @@ def _checked(where: str, losses: object, q: int) -> NDArray[Any]:
     found = np.asarray(losses)
     good = found.dtype.kind in "fiub" and found.shape in ((), (q,))
     rule = f"a function that returns a number, or one for each of {q} rows"
-    require(good, where, "criterion", rule, Words(f"{found.dtype} of shape {found.shape}"))
+    require(good, where, "criterion", rule, Text(f"{found.dtype} of shape {found.shape}"))
     return found

@@ -28,7 +28,7 @@ from jointdist.distributions.conditional import Conditional
 from jointdist.distributions.conditions import Fixed
 from jointdist.distributions.energy import Energy, distances
 from jointdist.distributions.signed import NO_MASS, FewSupport, Laws, Support, units_of
-from jointdist.errors import SignedLawWarning, Words, require
+from jointdist.errors import SignedDistributionWarning, Text, require
 
 __all__ = [
     "Criterion",
@@ -116,7 +116,7 @@ class Outcomes:
         energy, f = self.energy, self.energy.total
         if not self.divided:
             atoms = self.support.atoms
-            words = [known is not None for known in atoms.coding.categories]
+            words = [known is not None for known in atoms.encoding.categories]
             rest = np.zeros(atoms.width) if self.rest is None else self.rest
             nothing = np.where(words, -1.0, rest)[None, :]
             scalar = atoms.width == 1 and not any(words)
@@ -164,7 +164,7 @@ class Trial:
     psi: Vector
     outcomes: Outcomes
 
-    def laws(self, H: Vector) -> Vector:
+    def dists(self, H: Vector) -> Vector:
         """Return the coefficients of the laws at the rows held out, ``(q, m)``."""
         t: Vector = self.psi @ H.T
         return t + self.outcomes.offset if self.outcomes.offset else t
@@ -254,7 +254,7 @@ def energy_risk(trial: Trial, H: Vector) -> float:
         constant, _, Q = held.form
         W = trial.affine(H)
         return constant + float(np.sum(W * (trial.linear - Q @ W @ trial.gram)))
-    t = trial.laws(H)
+    t = trial.dists(H)
     if not (1 + t @ held.support.atoms.mean > NO_MASS).all():
         return np.nan
     return held.mean(held.energy.scores(t, held.near))
@@ -279,7 +279,7 @@ def _quickly(
 
     def risk(trial: Trial, H: Vector) -> float:
         held, atoms = trial.outcomes, trial.outcomes.support.atoms
-        scalar = atoms.width == 1 and atoms.coding.numeric
+        scalar = atoms.width == 1 and atoms.encoding.numeric
         same = name == "energy_score" or (name == "crps" and scalar)
         return energy_risk(trial, H) if same and held.divided else by_laws(trial, H)
 
@@ -300,17 +300,17 @@ def _by_laws(
     """Return the mean of a score of laws and outcomes, or of those that can be judged."""
 
     def risk(trial: Trial, H: Vector) -> float:
-        held, t, known = trial.outcomes, trial.laws(H), trial.outcomes.known
+        held, t, known = trial.outcomes, trial.dists(H), trial.outcomes.known
         some = np.ones(len(t), dtype=bool) if judged is None else judged(known)
         if not some.any():
             return np.nan
-        law = Conditional(Laws(held.support, Fixed(t[some]), held.divided))
+        dist = Conditional(Laws(held.support, Fixed(t[some]), held.divided))
         with warnings.catch_warnings():  # a law without mass has no score: that is enough
-            warnings.simplefilter("ignore", SignedLawWarning)
-            found = np.asarray(f(law, known[some]))
-        q = len(law)
+            warnings.simplefilter("ignore", SignedDistributionWarning)
+            found = np.asarray(f(dist, known[some]))
+        q = len(dist)
         numbers = found.dtype.kind in "fiub" and found.shape[:1] in ((), (q,))
-        got = Words(f"{found.dtype} of shape {found.shape}")
+        got = Text(f"{found.dtype} of shape {found.shape}")
         rule = f"a function that returns a number, or one for each of {q} laws"
         require(numbers, where, "criterion", rule, got)
         if found.ndim == 0:

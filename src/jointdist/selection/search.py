@@ -16,7 +16,7 @@ from jointdist._progress import Tell
 from jointdist.data.executor import Executor
 from jointdist.data.folds import held_out, settled
 from jointdist.data.sample import Sample
-from jointdist.errors import Words, require
+from jointdist.errors import Text, require
 from jointdist.kernels.median_heuristic import Family
 from jointdist.selection.config import Candidate, Selected, Selection
 from jointdist.selection.fold_moments import parted
@@ -207,7 +207,7 @@ class Contest:
         """
         scores = np.array([candidate.score for candidate in self.candidates])
         rule = "a number for one candidate at least"
-        got = Words("none that is finite, whatever the kernels and the ridge")
+        got = Text("none that is finite, whatever the kernels and the ridge")
         require(np.isfinite(scores.min()), self.where, "criterion", rule, got)
         common = np.array([c.scales != "each" for c in self.candidates])
         best = int(np.where(common, scores, np.inf).argmin())
