@@ -6,11 +6,16 @@
   - ``InfeasibleError``            constraints that cannot be met leave no model to ask
   - ``NotPositiveDefiniteError``   a kernel is not positive semidefinite
 
-* ``SignedLawWarning``             a law has no mass, or no positive variance
+* ``SignedDistributionWarning``    a signed distribution has no mass, or a negative variance
 * ``ToleranceWarning``             a result is returned, but less exact than asked for
+
+Warnings are issued by :func:`warn_user` and point at the user's line.
 """
 
 import math
+import sys
+import warnings
+from pathlib import Path
 from typing import get_args
 
 import numpy as np
@@ -27,7 +32,10 @@ __all__ = [
     "refusal",
     "require",
     "require_kind",
+    "warn_user",
 ]
+
+_PACKAGE = str(Path(__file__).parent)
 
 
 class JointdistError(Exception):
@@ -35,7 +43,7 @@ class JointdistError(Exception):
 
 
 class InfeasibleError(JointdistError):
-    """The constraints of a model cannot be met, so that there is nothing to ask."""
+    """The constraints of a model cannot be met, so there is no model to ask."""
 
 
 class NotPositiveDefiniteError(JointdistError, ValueError):
@@ -43,7 +51,7 @@ class NotPositiveDefiniteError(JointdistError, ValueError):
 
 
 class SignedDistributionWarning(UserWarning):
-    """A law with negative weights has no answer to what was asked."""
+    """A distribution with negative weights has no answer to the question."""
 
 
 class ToleranceWarning(UserWarning):
@@ -73,8 +81,7 @@ def require(ok: object, where: str, name: str, rule: str, value: object) -> None
     rule : str
         What must hold, completing the sentence "must be ...".
     value : object
-        What was given instead, shown by its ``repr``; :class:`Words` are shown as
-        they are.
+        What was given instead, shown by its ``repr``; a :class:`Text` is shown as it is.
 
     Examples
     --------
@@ -103,7 +110,7 @@ def refusal(where: str, name: str, rule: str, value: object) -> str:
 
 
 def require_kind(where: str, name: str, value: object, kinds: object) -> None:
-    """Raise unless a value is one of the words of a ``Literal``.
+    """Raise unless a value is one of the strings of a ``Literal``.
 
     Parameters
     ----------
@@ -112,11 +119,39 @@ def require_kind(where: str, name: str, value: object, kinds: object) -> None:
     value : object
         What was given.
     kinds : Literal
-        The words.
+        The strings.
     """
-    known = get_args(kinds)
-    ok = isinstance(value, str) and value in known
-    require(ok, where, name, f"one of {known}", value)
+    allowed = get_args(kinds)
+    ok = isinstance(value, str) and value in allowed
+    require(ok, where, name, f"one of {allowed}", value)
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Issue a warning that points at the line that called into the package.
+
+    However deep in the package the reason is found, the warning carries the file and the
+    line of the innermost frame outside it, so that filters and the "once per line" rule
+    apply to the user's code. If there is no such frame, as in a worker thread that only runs
+    the package, it points at the outermost frame.
+
+    Parameters
+    ----------
+    message : str
+        The message.
+    category : type of Warning
+        The category.
+    """
+    frame = sys._getframe(1)  # noqa: SLF001
+    while frame.f_code.co_filename.startswith(_PACKAGE) and frame.f_back is not None:
+        frame = frame.f_back
+    warnings.warn_explicit(
+        message,
+        category,
+        frame.f_code.co_filename,
+        frame.f_lineno,
+        module=frame.f_globals.get("__name__", "<unknown>"),
+        registry=frame.f_globals.setdefault("__warningregistry__", {}),
+    )
 
 
 def is_whole(value: object, *, least: int) -> bool:

@@ -195,8 +195,9 @@ def test_covariances_also_far_from_zero(numeric):
     if not positive.all():
         with pytest.warns(
             SignedDistributionWarning, match=r"^Conditional\.std: the variance of"
-        ):
+        ) as caught:
             assert_array_equal(np.isnan(dist.std()), dist.var() < 0)
+        assert {warning.filename for warning in caught} == {__file__}
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (2, 2)])
@@ -634,8 +635,9 @@ def test_conditions_without_a_law_are_nan(kind):
     for name, ask in told.items():
         with pytest.warns(
             SignedDistributionWarning, match=r"^Conditional: 1 of 3 conditions have no"
-        ):
+        ) as caught:
             found = ask(dist)
+        assert {warning.filename for warning in caught} == {__file__}
         assert np.isnan(found[1]).all(), name
         assert_allclose(found[[0, 2]], ask(usual)[[0, 2]], **CLOSE, err_msg=name)
     if numeric and scalar:

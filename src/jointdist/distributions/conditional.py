@@ -5,7 +5,6 @@ A law of the model is a weight on each atom of the sample,
 formed only by :meth:`Conditional.weights`.
 """
 
-import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +26,14 @@ from jointdist.distributions.arguments import (
 )
 from jointdist.distributions.drawing import axes, bars, curves
 from jointdist.distributions.signed import Laws, Projection
-from jointdist.errors import SignedDistributionWarning, Text, is_number, is_whole, require
+from jointdist.errors import (
+    SignedDistributionWarning,
+    Text,
+    is_number,
+    is_whole,
+    require,
+    warn_user,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -191,7 +197,7 @@ class Conditional:
                 "negative, and the result NaN. Raise `regularization`, or ask the "
                 "model for `positivity`."
             )
-            warnings.warn(msg, SignedDistributionWarning, stacklevel=2)
+            warn_user(msg, SignedDistributionWarning)
         return np.sqrt(np.where(var < 0, np.nan, var))
 
     def cdf(self, y: object, *, grid: bool | None = None) -> Vector:

@@ -4,7 +4,6 @@ All that a law needs of the atoms are sums :math:`F = \sum_j \omega_j (1, \Psi(y
 f(y_j)`; its expectation of :math:`f` is :math:`(1, t) F / \text{mass}`.
 """
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,7 +20,7 @@ from jointdist.distributions.kde import Smoothed, smoothed
 from jointdist.distributions.quantiles import quantiles
 from jointdist.distributions.sorted_support import Ordered, order_by
 from jointdist.distributions.support_points import Atoms, FewAtoms
-from jointdist.errors import SignedDistributionWarning
+from jointdist.errors import SignedDistributionWarning, warn_user
 
 __all__ = ["FewSupport", "Laws", "Projection", "Support", "blank", "units_of"]
 
@@ -282,7 +281,7 @@ class Laws:
                 "positive; what they are asked is NaN. Raise `regularization`, or see by "
                 "`novelty` whether they are unlike the sample."
             )
-            warnings.warn(msg, SignedDistributionWarning, stacklevel=4)
+            warn_user(msg, SignedDistributionWarning)
         return results[0] if len(results) == 1 else np.concatenate(results)
 
     @property

@@ -5,7 +5,6 @@ that the laws had not seen, then :math:`G(F(y))` is the cdf of a law that is rig
 events of probability p happen in a share p of the cases.
 """
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,7 +16,7 @@ from jointdist.distributions.conditional import Conditional
 from jointdist.distributions.conditions import Fixed
 from jointdist.distributions.location_scale import Conditions, Moved
 from jointdist.distributions.signed import FewSupport, Laws, Support
-from jointdist.errors import ToleranceWarning, is_number, require
+from jointdist.errors import ToleranceWarning, is_number, require, warn_user
 from jointdist.projection.cell_density import CellLaws
 from jointdist.projection.cells import CellSupport, cells_of
 
@@ -150,7 +149,7 @@ class Recalibrated(Conditional):
                 f"calibration, here {len(self._recalibration.levels)}, of which not too many "
                 "are beyond all atoms of their laws. Raise `share`, or lower the level."
             )
-            warnings.warn(msg, ToleranceWarning, stacklevel=2)
+            warn_user(msg, ToleranceWarning)
         return found
 
 
