@@ -26,11 +26,18 @@ from jointdist.lowrank.cholesky import LowRank
 from jointdist.lowrank.features import FeatureMap
 from jointdist.lowrank.moments import collect
 
-__all__ = ["RidgeRegression", "ridge_regression", "tried_ridges"]
+__all__ = [
+    "RidgeRegression",
+    "leave_one_out_residuals",
+    "ridge_regression",
+    "tried_ridges",
+]
 
 _LEAST = 1e-7  # ridge over the number of rows, in units of the kernel's mean diagonal
 _MOST, _STEP = 10.0, 10.0**-0.5  # ridge in that unit, and the factor to the next
-_LEVERAGE = 1 - 1e-12  # at most: a lower cap would make interpolation look perfect
+# A row's leverage is at most this: a lower cap would make interpolation look perfect, and
+# without one rounding could make it one, or more.
+_LEVERAGE = 1 - 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,8 +161,7 @@ class RidgeRegression:
             left = (targets[own] - self.mean)[:, None, :] - np.tensordot(psi, slopes, 1)
             leverage = 1 / self.weight + np.tensordot(psi * psi, shrunk, 1)
             leverage *= w[:, None, None]
-            left /= 1 - np.minimum(leverage, _LEVERAGE)
-            return use(left, w)
+            return use(leave_one_out_residuals(left, leverage), w)
 
         return executor_for(x, executor).map(block, x)
 
@@ -164,6 +170,33 @@ class RidgeRegression:
         eigenvalues: Vector = to_numpy(self.basis.eigenvalues)
         both = np.add.outer(eigenvalues, self.weight * ridges)
         return np.divide(1.0, both, out=np.zeros_like(both), where=both > 0)
+
+
+def leave_one_out_residuals(residuals: Vector, leverage: Vector) -> Vector:
+    r"""Return the residuals of a linear smoother at rows that are left out of its fit.
+
+    They are :math:`(t_i - f(x_i)) / (1 - h_i)`, so that the leave-one-out prediction of a
+    row is its target minus this.
+
+    Parameters
+    ----------
+    residuals : array of shape (n, ...)
+        The targets minus the fitted values.
+    leverage : array of the same shape, or one that broadcasts to it
+        The share :math:`h_i` of each target in its own fitted value.
+
+    Examples
+    --------
+    The mean of three numbers, and of the two others:
+
+    >>> import numpy as np
+    >>> from jointdist.lowrank.ridge import leave_one_out_residuals
+    >>> y = np.array([1.0, 2.0, 6.0])
+    >>> y - leave_one_out_residuals(y - y.mean(), np.full(3, 1 / 3))
+    array([4. , 3.5, 1.5])
+    """
+    left: Vector = residuals / (1 - np.minimum(leverage, _LEVERAGE))
+    return left
 
 
 def ridge_regression(
@@ -195,7 +228,7 @@ def ridge_regression(
     --------
     >>> import numpy as np
     >>> from jointdist import kernels, pivoted_cholesky
-    >>> from jointdist.ridge import ridge_regression
+    >>> from jointdist.lowrank.ridge import ridge_regression
     >>> x = np.linspace(0, 3, 50)[:, None]
     >>> low = pivoted_cholesky(kernels.Gaussian(1.0), x, tol=1e-12)
     >>> fit = ridge_regression(low, np.sin(x))

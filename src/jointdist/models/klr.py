@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from jointdist._array import Array, Vector
 from jointdist._params import NestedParameters
 from jointdist._progress import progress
-from jointdist._random import Seed, generator
+from jointdist._random import Seed, seeded_generator
 from jointdist.data.encoding import Encoding, learn_encoding
 from jointdist.data.executor import Executor, executor_for
 from jointdist.data.labels import class_weights, learn_labels
@@ -27,7 +27,8 @@ from jointdist.lowrank.basis import Basis, host_features, orthogonal
 from jointdist.lowrank.cholesky import warn_if_short
 from jointdist.lowrank.moments import Precision
 from jointdist.lowrank.problem import Pivoting
-from jointdist.models.base import EXACT, require_columns
+from jointdist.models._sklearn import read_x
+from jointdist.models.base import EXACT
 from jointdist.models.coefficients import require_arguments
 from jointdist.programs.feature_blocks import Blocks
 from jointdist.programs.logistic import LogisticSolution, logistic
@@ -327,8 +328,8 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
         got = Text(f"one class only: {classes.tolist()[0]!r}")
         require(len(classes) > 1, _NAME, "y", "of at least two classes", got)
         codes = np.maximum(np.cumsum(there) - 1, 0)[labels.codes]
-        rng = generator(_NAME, self.random_state)
-        seed, executor = int(rng.integers(2**32)), executor_for(rows, self.executor)
+        rng, seed = seeded_generator(_NAME, self.random_state)
+        executor = executor_for(rows, self.executor)
         family = family_of("x", self.kernel_x, encoding, rows, weights=weights, rng=rng)
         column = Rows(codes[:, None].astype(np.float64), _NAME, "y")
         sample = Sample(rows, column, weights, encoding.of_words)
@@ -433,8 +434,7 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
     def _scores(self, method: str, X: object) -> Vector:
         """Return the scores of rows, of shape (q, 1) or (q, K)."""
         check_is_fitted(self)
-        require_columns(self, X)
-        rows = self._coding.encode(X, where=f"{_NAME}.{method}", name="X")
+        rows = read_x(self, self._coding, X, where=f"{_NAME}.{method}")
 
         def block(_start: int, z: Array) -> Vector:
             f: Vector = host_features(self.basis_x_, z) @ self.coefficients_.T

@@ -12,21 +12,22 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from jointdist._array import Vector, to_numpy
 from jointdist._params import NestedParameters
-from jointdist._random import Seed, generator
-from jointdist.data.encoding import Encoding, learn_encoding
+from jointdist._random import Seed, seeded_generator
+from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
+from jointdist.data.pair import read_pair
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
 from jointdist.distributions.conditional import Conditional
 from jointdist.distributions.energy import energy_scores
 from jointdist.distributions.location_scale import Conditions, Moved
 from jointdist.distributions.signed import units_of
-from jointdist.errors import Text, require
+from jointdist.errors import require
 from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import Family, family_of
 from jointdist.lowrank.novelty import familiar
-from jointdist.models._sklearn import y_for_Y
-from jointdist.models.base import LawEstimator, require_columns
+from jointdist.models._sklearn import read_x, y_for_Y
+from jointdist.models.base import LawEstimator
 from jointdist.models.jdl import JointDistribution
 from jointdist.regression.kernel_ridge import averaged
 from jointdist.regression.location import Forecaster, Forecasters, boosting
@@ -169,18 +170,13 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         """
         self._check()
         where = self._name
-        x = learn_encoding(X, where=where, name="X")
-        got = Text("None: fit requires y to be passed, but the target y is None")
-        require(Y is not None, where, "Y", "given", got)
-        y = learn_encoding(Y, where=where, name="Y", vector=True)
-        words = x.encoding.of_words
-        sample = Sample.paired(x.rows, y.rows, sample_weight, words=words).owned()
+        pair = read_pair(where, X, Y, sample_weight)
         validate_data(self, X, reset=True, skip_check_array=True)
-        self._encodings = x.encoding, y.encoding
-        self._seed = int(generator(where, self.random_state).integers(2**32))
-        data = Training.of(sample, self._table(X, x.encoding, sample.x), self.cv)
+        self._encodings, sample = pair.encodings, pair.sample
+        _, self._seed = seeded_generator(where, self.random_state)
+        data = Training.of(sample, self._table(X, pair.encoding_x, sample.x), self.cv)
         self._outcomes, self._weights = data.given_outcomes, data.given.weights
-        self.direct_ = not y.encoding.numeric or _few(self._outcomes)
+        self.direct_ = not pair.encoding_y.numeric or _few(self._outcomes)
         return (
             self._learn_directly(X, Y, sample_weight) if self.direct_ else self._learn(data)
         )
@@ -356,10 +352,8 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         return found
 
     def _read(self, method: str, name: str, X: object) -> Rows:
-        require_columns(self, X)
-        vector = method == "given" and self.n_features_in_ == 1
         where = f"{self._name}.{method}"
-        return self._encodings[0].encode(X, where=where, name=name, vector=vector)
+        return read_x(self, self._encodings[0], X, where=where, name=name)
 
     @staticmethod
     def _table(X: Any, encoding: Encoding, x: Rows) -> Any:
