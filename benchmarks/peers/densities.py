@@ -5,11 +5,12 @@ from itertools import product
 from typing import TypeAlias
 
 import numpy as np
-from benchmarks.peers.dists import Mixture
 from scipy.linalg import solve
 from scipy.spatial.distance import cdist
 from scipy.special import softmax
 from sklearn.preprocessing import StandardScaler
+
+from benchmarks.peers.dists import Mixture
 
 __all__ = ["kernel_density", "least_squares"]
 

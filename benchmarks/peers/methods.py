@@ -7,7 +7,6 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, TypeAlias
 
 import numpy as np
-from benchmarks.peers.dists import DRAWS, LEVELS, levels
 from scipy.special import ndtri
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import (
@@ -24,6 +23,7 @@ from sklearn.preprocessing import StandardScaler
 import jointdist
 from benchmarks.peers.data import Task, numbers
 from benchmarks.peers.densities import kernel_density, least_squares
+from benchmarks.peers.dists import DRAWS, LEVELS, levels
 
 __all__ = ["METHODS", "Method"]
 

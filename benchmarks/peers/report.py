@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pandas as pd
-from benchmarks.peers.dists import DRAWS
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from benchmarks.peers.dists import DRAWS
 from benchmarks.peers.methods import METHODS, TOL
 from experiments.markdown import grid, number
 

@@ -5,11 +5,11 @@ from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
-from benchmarks.quality.dists import Law, Learned, Normal, Weighted
 
 import jointdist
 from benchmarks.peers.data import Task
 from benchmarks.peers.methods import Method
+from benchmarks.quality.dists import Law, Learned, Normal, Weighted
 from jointdist.models.conformal import ConformalCalibration
 
 __all__ = ["CALIBRATED", "METHODS", "OURS", "PEERS"]

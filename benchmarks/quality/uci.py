@@ -5,9 +5,9 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from benchmarks.quality.dists import Law
 
 from benchmarks.peers.data import UCI, Task, load
+from benchmarks.quality.dists import Law
 from benchmarks.quality.measured import measured
 from benchmarks.quality.methods import METHODS
 from benchmarks.quality.section import DEVELOPMENT, EXAM, section

@@ -3,10 +3,10 @@
 from functools import partial
 
 import numpy as np
-from benchmarks.peers.dists import DRAWS, energy_score
 
 from benchmarks.peers import methods as peers
 from benchmarks.peers.data import Task, load
+from benchmarks.peers.dists import DRAWS, energy_score
 from benchmarks.peers.methods import Method
 from benchmarks.quality.measured import measured
 from benchmarks.quality.methods import OURS

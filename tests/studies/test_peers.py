@@ -135,7 +135,7 @@ def test_kernel_densities_are_those_of_statsmodels():
         assert_allclose(reached, dists.LEVELS[::40], atol=1e-3)
 
 
-@pytest.mark.parametrize("name", METHODS["dist"])
+@pytest.mark.parametrize("name", METHODS["law"])
 def test_laws_of_one_column_beat_the_sample_and_not_the_truth(name):
     own, values = predicted("law", name)
     assert (np.diff(values, axis=1) >= 0).all()

@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks.peers.dists import energy_score
-from benchmarks.quality.dists import Learned, Normal, Weighted
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import integrate, stats
 
 from benchmarks.peers.data import SETS
+from benchmarks.peers.dists import energy_score
 from benchmarks.quality import __main__ as command
 from benchmarks.quality import methods, uci
 from benchmarks.quality.claims import claims
+from benchmarks.quality.dists import Learned, Normal, Weighted
 from benchmarks.quality.report import page
 from benchmarks.quality.section import mean_and_error, settings
 from benchmarks.quality.vector import Waves
