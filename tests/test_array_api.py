@@ -6,10 +6,10 @@ from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 from strategies import RULES, kernels, points
 
+from jointdist import kernels as k
 from jointdist import pivoted_cholesky
 from jointdist._array import to_numpy
 from jointdist.data.executor import Executor
-from jointdist.kernels import covariance as k
 from jointdist.lowrank.basis import double_orthogonal
 from jointdist.lowrank.reduction import reduce_sample
 

@@ -1,7 +1,7 @@
-"""What differs from one array library to another.
+"""Functions that hide the differences between array libraries, and aliases of array types.
 
-The mathematics is written against the array API standard, through the namespace
-returned by :func:`array_namespace`; only here and where rows are read is NumPy special.
+The mathematics is written against the array API standard, through the namespace returned by
+:func:`array_namespace`. Only this module and the reading of rows treat NumPy as special.
 """
 
 from typing import Any, TypeAlias
@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import array_api_compat as compat
 import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array
+from array_api_compat import is_array_api_obj as is_array
 from numpy.typing import NDArray
 
 __all__ = [
@@ -33,11 +34,6 @@ Matrix: TypeAlias = NDArray[np.float64]
 Index: TypeAlias = NDArray[np.intp]
 
 
-def is_array(value: object) -> bool:
-    """Tell whether ``value`` is an array of a library that follows the standard."""
-    return bool(compat.is_array_api_obj(value))
-
-
 def to_numpy(a: Array) -> NDArray[Any]:
     """Return ``a`` as a NumPy array in host memory."""
     if compat.is_torch_array(a) or compat.is_cupy_array(a):
@@ -53,7 +49,7 @@ def like(values: NDArray[Any], a: Array) -> Array:
 
 
 def exp(a: Array) -> Array:
-    """Return the exponential of ``a``, which the caller must own: it may be overwritten.
+    """Return the exponential of ``a``, a temporary array that may be overwritten.
 
     Reusing the memory halves the time of a pass over large data.
     """
@@ -63,9 +59,9 @@ def exp(a: Array) -> Array:
 
 
 def zero_below(a: Array, limit: float) -> Array:
-    """Set to zero what is nearer to it than ``limit``, or beyond it on the other side.
+    """Return ``a`` with entries nearer to zero than ``limit``, or of the other sign, set to zero.
 
-    All of ``a`` has the sign of ``limit``, but for rounding. It may be overwritten.
+    Up to rounding, all entries of ``a`` have the sign of ``limit``. ``a`` may be overwritten.
     """
     if not is_numpy_array(a):
         small = a < limit if limit > 0 else a > limit

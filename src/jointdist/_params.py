@@ -1,10 +1,11 @@
-"""Parameters of parameters, such as ``kernel_x__scale``, for searches by scikit-learn.
+"""Nested parameters, such as ``kernel_x__scale``, for searches by scikit-learn.
 
-Scikit-learn changes nested objects where they are. Kernels are values that models may
-share, so that here they are replaced: ``model.set_params(kernel_x__scale=2.0)`` gives the
-model a new kernel, and nobody else.
+Scikit-learn changes nested objects in place. Kernels are immutable values that models may
+share, so they are replaced instead: ``model.set_params(kernel_x__scale=2.0)`` gives this model
+a new kernel, and no other model.
 """
 
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from copy import deepcopy
 from dataclasses import fields
@@ -12,18 +13,24 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 from jointdist.errors import Text, require
 
-__all__ = ["NestedParameters", "Parametric"]
+__all__ = ["NestedParameters", "Parametric", "WithParameters"]
 
 
-class Parametric:
-    """A frozen dataclass with parameters that have names.
+class WithParameters(ABC):
+    """An immutable value with named parameters, some of which may have parameters too.
 
-    Its fields are the parameters, and those of a field that has some are named
-    ``field__parameter``.
+    The parameters of a parameter are named ``outer__inner``.
     """
 
     __slots__ = ()
-    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @abstractmethod
+    def _parts(self) -> dict[str, Any]:
+        """Return the direct parameters by name."""
+
+    @abstractmethod
+    def _rebuilt(self, parts: dict[str, Any]) -> Self:
+        """Return a value of the same class with the given direct parameters."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name.
@@ -43,7 +50,7 @@ class Parametric:
         return parts | inner
 
     def with_params(self, **params: Any) -> Self:
-        """Return one that differs in some parameters.
+        """Return a copy with other values of some parameters.
 
         Parameters
         ----------
@@ -56,11 +63,18 @@ class Parametric:
         >>> Gaussian(2.0).on(0, 1).with_params(kernel__scale=3.0)
         Gaussian(scale=3.0).on(0, 1)
         """
-        new = _own(type(self).__name__, "", self, params)
+        new = _direct(type(self).__name__, "", self, params)
         return self._rebuilt(self._parts() | new)
 
     def __sklearn_clone__(self) -> Self:
-        return self  # nobody can change it
+        return self  # it is immutable
+
+
+class Parametric(WithParameters):
+    """A frozen dataclass whose fields are its parameters."""
+
+    __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
     def _parts(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
@@ -70,13 +84,13 @@ class Parametric:
 
 
 class NestedParameters:
-    """An estimator whose parameters have parameters: these are replaced, never changed."""
+    """An estimator with nested parameters, which are replaced and never changed in place."""
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, also those of kernels, as in ``kernel_x__scale=2.0``.
 
-        A kernel that is named so is replaced by another; a model that shares it keeps
-        its own.
+        The kernel of this model is replaced by a new one; other models that share the old
+        kernel keep it.
 
         Parameters
         ----------
@@ -88,14 +102,23 @@ class NestedParameters:
         estimator
             The model itself.
         """
-        new = _own(type(self).__name__, "", self, params)
+        new = _direct(type(self).__name__, "", self, params)
         super().set_params(**new)  # type: ignore[misc]  # that of BaseEstimator
         return self
 
 
 @runtime_checkable
+class _Replaceable(Protocol):
+    """A value with parameters that gives changed copies, as kernels do."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+
+    def with_params(self, **params: Any) -> Any: ...
+
+
+@runtime_checkable
 class _Changeable(Protocol):
-    """What changes where it is, as scikit-learn's estimators do."""
+    """An object with parameters that change in place, as scikit-learn's estimators do."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]: ...
 
@@ -103,11 +126,11 @@ class _Changeable(Protocol):
 
 
 def _has_parameters(part: object) -> bool:
-    return isinstance(part, Parametric | _Changeable) and not isinstance(part, type)
+    return isinstance(part, _Replaceable | _Changeable) and not isinstance(part, type)
 
 
-def _own(where: str, path: str, owner: Any, params: dict[str, Any]) -> dict[str, Any]:
-    """Return the new values of an owner's own parameters, given nested names too."""
+def _direct(where: str, path: str, owner: Any, params: dict[str, Any]) -> dict[str, Any]:
+    """Return new values of the direct parameters of ``owner``, given nested names too."""
     present = owner.get_params(deep=False)
     new, inner = {}, defaultdict[str, dict[str, Any]](dict)
     for key, value in params.items():
@@ -118,20 +141,20 @@ def _own(where: str, path: str, owner: Any, params: dict[str, Any]) -> dict[str,
             inner[name][rest] = value
         else:
             new[name] = value
-    for name, some in inner.items():
-        new[name] = _replaced(where, path + name, (present | new)[name], some)
+    for name, nested_params in inner.items():
+        new[name] = _replaced(where, path + name, (present | new)[name], nested_params)
     return new
 
 
 def _replaced(where: str, path: str, part: Any, params: dict[str, Any]) -> Any:
-    """Return a part that differs in some parameters."""
-    known = "as kernels.Gaussian() or Selection(), or one with `get_params`"
-    rule = f"an object with parameters, {known}, to set its {', '.join(params)}"
+    """Return a copy of a parameter in which some of its parameters differ."""
+    examples = "as kernels.Gaussian() or Selection(), or one with `get_params`"
+    rule = f"an object with parameters, {examples}, to set its {', '.join(params)}"
     auto = isinstance(part, str) and part == "auto"
     got = Text(f"{part!r}, chosen by the fit") if auto else part
     require(_has_parameters(part), where, path, rule, got)
-    new = _own(where, f"{path}__", part, params)
-    if isinstance(part, Parametric):
+    new = _direct(where, f"{path}__", part, params)
+    if isinstance(part, _Replaceable):
         return part.with_params(**new)
     part = deepcopy(part)
     part.set_params(**new)

@@ -10,6 +10,7 @@ from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 from strategies import kernels, points
 
+from jointdist import kernels as kernels_module
 from jointdist.kernels import (
     Columns,
     Delta,
@@ -21,7 +22,6 @@ from jointdist.kernels import (
     Product,
     Sum,
 )
-from jointdist.kernels import covariance as kernels_module
 
 FAMILIES = [Gaussian, Laplace, Matern]
 

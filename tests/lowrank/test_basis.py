@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from strategies import kernels, points, seeds
 
+from jointdist import kernels as k
 from jointdist.data.executor import Executor
-from jointdist.kernels import covariance as k
 from jointdist.lowrank.basis import double_orthogonal
 from jointdist.lowrank.reduction import reduce_sample
 

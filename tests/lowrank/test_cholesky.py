@@ -12,11 +12,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles import algorithm_1, schur_complement
 from strategies import RULES, kernels, points, seeds, tolerances
 
+from jointdist import kernels as k
 from jointdist import pivoted_cholesky
 from jointdist.data.executor import Executor
 from jointdist.data.table import as_rows
 from jointdist.errors import NotPositiveDefiniteError, ToleranceWarning
-from jointdist.kernels import covariance as k
 from jointdist.lowrank import greedy as pivots
 from jointdist.lowrank import randomized as rounds
 from jointdist.lowrank.problem import Goal, Search

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from strategies import kernels, points, seeds
 
+from jointdist import kernels as k
 from jointdist import pivoted_cholesky
 from jointdist.data.executor import Executor
-from jointdist.kernels import covariance as k
 from jointdist.lowrank import moments as moments_module
 from jointdist.lowrank.features import FeatureMap
 from jointdist.lowrank.moments import moments

@@ -8,9 +8,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from strategies import RULES
 
+from jointdist import kernels as k
 from jointdist.data.executor import Executor
 from jointdist.errors import ToleranceWarning
-from jointdist.kernels import covariance as k
 from jointdist.lowrank import randomized as rounds
 from jointdist.lowrank.moments import moments
 from jointdist.lowrank.reduction import reduce_sample

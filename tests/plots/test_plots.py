@@ -18,11 +18,11 @@ from jointdist import (
     JointDistribution,
     KernelLogisticRegression,
     PolynomialJointDistribution,
+    kernels,
     pivoted_cholesky,
     plots,
 )
 from jointdist.errors import JointdistError, SignedDistributionWarning
-from jointdist.kernels import covariance as kernels
 
 mpl.use("Agg")
 

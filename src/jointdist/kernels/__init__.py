@@ -1,16 +1,7 @@
 """Covariance functions (kernels) and their default length scales."""
 
-from jointdist.kernels.covariance import (
-    Columns,
-    Delta,
-    Gaussian,
-    Kernel,
-    Laplace,
-    Matern,
-    Polynomial,
-    Product,
-    Sum,
-)
+from jointdist.kernels.combined import Columns, Kernel, Product, Sum
+from jointdist.kernels.covariance import Delta, Gaussian, Laplace, Matern, Polynomial
 
 __all__ = [
     "Columns",
