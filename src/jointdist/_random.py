@@ -6,7 +6,7 @@ import numpy as np
 
 from jointdist.errors import require
 
-__all__ = ["Seed", "generator", "seeded_generator"]
+__all__ = ["Seed", "generator"]
 
 Seed: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 
@@ -21,17 +21,3 @@ def generator(where: str, random_state: Seed) -> np.random.Generator:
         rule = "None, an integer from 0, a Generator or a RandomState"
         require(ok=False, where=where, name="random_state", rule=rule, value=random_state)
         raise
-
-
-def seeded_generator(where: str, random_state: Seed) -> tuple[np.random.Generator, int]:
-    """Return a random generator, and a seed drawn from it for what is drawn again later.
-
-    Parameters
-    ----------
-    where : str
-        The estimator, for messages.
-    random_state : int, Generator, RandomState, optional
-        The seed that users give.
-    """
-    rng = generator(where, random_state)
-    return rng, int(rng.integers(2**32))

@@ -10,9 +10,10 @@ from sklearn.utils.validation import validate_data
 from jointdist._random import Seed, generator
 from jointdist.data.encoding import Encoding, learn_encoding
 from jointdist.data.sample import Sample
+from jointdist.data.table import Rows
 from jointdist.errors import Text, require
 
-__all__ = ["PairedData", "read_pair", "require_columns"]
+__all__ = ["PairedData", "read_pair", "read_x", "require_columns", "set_columns"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +72,20 @@ def read_pair(
     return PairedData(sample, (x.encoding, y.encoding), vars(reader), rng, seed)
 
 
+def set_columns(model: BaseEstimator, columns: dict[str, Any]) -> None:
+    """Set ``n_features_in_`` and, if columns have names, ``feature_names_in_`` of a model.
+
+    Parameters
+    ----------
+    model : estimator
+        The model; names that it had from an earlier fit are removed.
+    columns : dict
+        Those of :class:`PairedData`.
+    """
+    model.__dict__.pop("feature_names_in_", None)
+    model.__dict__.update(columns)
+
+
 def require_columns(model: BaseEstimator, X: Any) -> None:
     """Raise unless a table has the columns that a model was fitted to.
 
@@ -84,3 +99,26 @@ def require_columns(model: BaseEstimator, X: Any) -> None:
     flat = np.isscalar(X) or (isinstance(X, list | tuple) and X and np.isscalar(X[0]))
     if not flat and getattr(X, "ndim", 2) == 2:
         validate_data(model, X, reset=False, skip_check_array=True)
+
+
+def read_x(
+    model: Any, encoding: Encoding, X: object, *, where: str, name: str = "X"
+) -> Rows:
+    """Return rows of X at which a fitted model is evaluated, checked and encoded.
+
+    Parameters
+    ----------
+    model : estimator
+        The fitted model.
+    encoding : Encoding
+        The columns of X: their names and categories.
+    X : array, DataFrame or sequence of shape (q, d)
+        The rows. As the argument ``x`` of ``given``, a vector if X has one column.
+    where : str
+        The method, for messages.
+    name : str, default="X"
+        The argument, for messages.
+    """
+    require_columns(model, X)
+    vector = name == "x" and model.n_features_in_ == 1
+    return encoding.encode(X, where=where, name=name, vector=vector)

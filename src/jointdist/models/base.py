@@ -12,10 +12,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from jointdist._array import Vector, to_numpy
 from jointdist._params import NestedParameters
 from jointdist._progress import progress
-from jointdist._random import Seed, generator, seeded_generator
-from jointdist.data.encoding import Encoding
+from jointdist._random import Seed, generator
+from jointdist.data.encoding import Encoding, learn_encoding
 from jointdist.data.executor import Executor, executor_for
-from jointdist.data.pair import read_pair
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows, as_weights
 from jointdist.distributions.conditional import Conditional
@@ -29,7 +28,7 @@ from jointdist.lowrank.features import Features
 from jointdist.lowrank.moments import Moments, moments
 from jointdist.lowrank.problem import Pivoting
 from jointdist.lowrank.reduction import Reduction, reduce_sample
-from jointdist.models._sklearn import read_x, y_for_Y
+from jointdist.models._sklearn import y_for_Y
 from jointdist.models.dependence import Dependence, dependence
 from jointdist.models.joint import Joint
 from jointdist.programs import Solution
@@ -44,6 +43,7 @@ __all__ = [
     "JointEstimator",
     "KernelEstimator",
     "LawEstimator",
+    "require_columns",
 ]
 
 EXACT = 512  # rows that are factored to rounding, whatever the tolerance
@@ -51,6 +51,21 @@ _DIGITS = 3  # that may be lost when rows are taken out
 _RANK = 1024  # of the factor of a kernel that was chosen, at most
 _STRENGTH = 0.1  # of the ridge where all rows are equal
 _SOLVED = {"regularization", "positivity", "marginals", "normalization", "grid_rows"}
+
+
+def require_columns(model: BaseEstimator, X: Any) -> None:
+    """Raise unless a table has the columns that a model was fitted to.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model.
+    X : array, DataFrame or sequence
+        The table; who reads it will complain if it is none.
+    """
+    flat = np.isscalar(X) or (isinstance(X, list | tuple) and X and np.isscalar(X[0]))
+    if not flat and getattr(X, "ndim", 2) == 2:
+        validate_data(model, X, reset=False, skip_check_array=True)
 
 
 class LawEstimator(RegressorMixin, NestedParameters, BaseEstimator, ABC):
@@ -93,17 +108,23 @@ class LawEstimator(RegressorMixin, NestedParameters, BaseEstimator, ABC):
         where = self._name
         require_selection(where, self.selection, self.verbose)
         self._check()
-        data = read_pair(where, X, Y, sample_weight)
+        x = learn_encoding(X, where=where, name="X")
+        got = Text("None: fit requires y to be passed, but the target y is None")
+        require(Y is not None, where, "Y", "given", got)
+        y = learn_encoding(Y, where=where, name="Y", vector=True)
+        words = x.encoding.of_words
+        sample = Sample.paired(x.rows, y.rows, sample_weight, words=words).owned()
         validate_data(self, X, reset=True, skip_check_array=True)
-        self._encodings = data.encodings
+        self._encodings = x[0], y[0]
         if getattr(self, "positivity", None) == "isotonic":
             both = isinstance(self, JointEstimator)
             sides = self._encodings if both else self._encodings[1:]
             alone = any(side.width == 1 and side.numeric for side in sides)
             got = Text('"isotonic", and there is none; ask for "projected"')
             require(alone, where, "positivity", "for laws of one column of numbers", got)
-        rng, self._seed = seeded_generator(where, self.random_state)
-        return self._learn(data.sample, rng)
+        rng = generator(where, self.random_state)
+        self._seed = int(rng.integers(2**32))
+        return self._learn(sample, rng)
 
     def predict(self, X: object) -> Any:
         """Return the conditional means of Y; for words, the most likely ones.
@@ -304,8 +325,10 @@ class LawEstimator(RegressorMixin, NestedParameters, BaseEstimator, ABC):
         )
 
     def _read_x(self, method: str, name: str, X: object) -> Rows:
+        require_columns(self, X)
+        vector = method == "given" and self.n_features_in_ == 1
         where = f"{self._name}.{method}"
-        return read_x(self, self._encodings[0], X, where=where, name=name)
+        return self._encodings[0].encode(X, where=where, name=name, vector=vector)
 
     def _read_pair(
         self, method: str, X: object, Y: object, *, paired: bool = True

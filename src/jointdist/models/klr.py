@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from jointdist._array import Array, Vector
 from jointdist._params import NestedParameters
 from jointdist._progress import progress
-from jointdist._random import Seed, seeded_generator
+from jointdist._random import Seed, generator
 from jointdist.data.encoding import Encoding, learn_encoding
 from jointdist.data.executor import Executor, executor_for
 from jointdist.data.labels import class_weights, learn_labels
@@ -27,7 +27,7 @@ from jointdist.lowrank.basis import Basis, host_features, orthogonal
 from jointdist.lowrank.cholesky import warn_if_short
 from jointdist.lowrank.moments import Precision
 from jointdist.lowrank.problem import Pivoting
-from jointdist.models._sklearn import read_x
+from jointdist.models._reading import read_x
 from jointdist.models.base import EXACT
 from jointdist.models.coefficients import require_arguments
 from jointdist.programs.feature_blocks import Blocks
@@ -328,7 +328,8 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
         got = Text(f"one class only: {classes.tolist()[0]!r}")
         require(len(classes) > 1, _NAME, "y", "of at least two classes", got)
         codes = np.maximum(np.cumsum(there) - 1, 0)[labels.codes]
-        rng, seed = seeded_generator(_NAME, self.random_state)
+        rng = generator(_NAME, self.random_state)
+        seed = int(rng.integers(2**32))
         executor = executor_for(rows, self.executor)
         family = family_of("x", self.kernel_x, encoding, rows, weights=weights, rng=rng)
         column = Rows(codes[:, None].astype(np.float64), _NAME, "y")

@@ -8,14 +8,13 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from jointdist._array import Vector, to_numpy
 from jointdist._params import NestedParameters
-from jointdist._random import Seed, seeded_generator
+from jointdist._random import Seed
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
-from jointdist.data.pair import read_pair
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
 from jointdist.distributions.conditional import Conditional
@@ -26,7 +25,8 @@ from jointdist.errors import require
 from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import Family, family_of
 from jointdist.lowrank.novelty import familiar
-from jointdist.models._sklearn import read_x, y_for_Y
+from jointdist.models._reading import read_pair, read_x, set_columns
+from jointdist.models._sklearn import y_for_Y
 from jointdist.models.base import LawEstimator
 from jointdist.models.jdl import JointDistribution
 from jointdist.regression.kernel_ridge import averaged
@@ -170,13 +170,12 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         """
         self._check()
         where = self._name
-        pair = read_pair(where, X, Y, sample_weight)
-        validate_data(self, X, reset=True, skip_check_array=True)
-        self._encodings, sample = pair.encodings, pair.sample
-        _, self._seed = seeded_generator(where, self.random_state)
-        data = Training.of(sample, self._table(X, pair.encoding_x, sample.x), self.cv)
+        pair = read_pair(where, X, Y, sample_weight, self.random_state)
+        set_columns(self, pair.columns)
+        self._encodings, sample, self._seed = pair.encodings, pair.sample, pair.seed
+        data = Training.of(sample, self._table(X, pair.encodings[0], sample.x), self.cv)
         self._outcomes, self._weights = data.given_outcomes, data.given.weights
-        self.direct_ = not pair.encoding_y.numeric or _few(self._outcomes)
+        self.direct_ = not pair.encodings[1].numeric or _few(self._outcomes)
         return (
             self._learn_directly(X, Y, sample_weight) if self.direct_ else self._learn(data)
         )
