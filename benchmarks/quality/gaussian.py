@@ -78,7 +78,7 @@ def _tested(dists: Conditional, held: Held) -> Row:
 
 def _clipped(dists: Conditional, held: Held) -> Row:
     """Return the loss of laws whose negative weights are set to zero."""
-    y = dists.atoms()
+    y = dists.support_points()
     products = np.einsum("ni,nj->nij", y, y).reshape(len(y), -1)
     starts = range(0, len(dists), BLOCK)
     weights = (np.maximum(dists[i : i + BLOCK].weights(), 0) for i in starts)

@@ -250,7 +250,7 @@ def test_models_are_the_same_whatever_the_library(frame):
 def test_words_of_y_come_back_as_they_were(frame):
     model = JointDistribution(random_state=0).fit(frame[["price"]], frame["sort"])
     dist = model.given(x=frame[["price"]])
-    assert_array_equal(dist.atoms(), frame["sort"])
+    assert_array_equal(dist.support_points(), frame["sort"])
     assert (dist.mode() == frame["sort"]).mean() > 0.9
     assert_array_equal(model.predict(frame[["price"]]), dist.mode())
     chances = np.stack(

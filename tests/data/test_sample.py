@@ -135,7 +135,7 @@ def test_adding_rows_is_fitting_to_all_with_the_same_landmarks(marginals, weight
     assert_allclose(model.ratio(x, Y, grid=True), ratio, rtol=1e-6, atol=1e-6)
     explicit = Explicit(shares * ratio / (ratio @ shares)[:, None], Y)
     dist = model.given(x=x)
-    assert_array_equal(dist.atoms(), Y)
+    assert_array_equal(dist.support_points(), Y)
     assert_allclose(dist.weights(), explicit.w, rtol=1e-6, atol=1e-8)
     assert_allclose(dist.mean(), explicit.mean(), rtol=1e-6, atol=1e-6)
     assert_allclose(dist.cov(), explicit.cov(), rtol=1e-6, atol=1e-6)
@@ -164,7 +164,7 @@ def test_forgetting_is_the_inverse_of_adding(weighted, rng):
     changed("forget", two)
     assert model.moments_.count == 600
     assert model.regularization_ == pytest.approx(ridge)
-    assert sorted(model.given(x=x).atoms()) == sorted(Y[one])
+    assert sorted(model.given(x=x).support_points()) == sorted(Y[one])
     for found, expected in zip(told()[:3], before[:3], strict=True):
         assert_allclose(found, expected, rtol=1e-7, atol=1e-8)
 

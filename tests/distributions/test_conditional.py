@@ -145,7 +145,7 @@ with_density = those(["density"])
 def test_weights_are_the_ratio_of_the_model_on_the_atoms(both):
     weights = both.dist.weights()
     assert_allclose(weights, both.explicit.w, **CLOSE)
-    assert_array_equal(both.dist.atoms(), both.atoms)
+    assert_array_equal(both.dist.support_points(), both.atoms)
     assert weights.shape == (len(both.dist), len(both.atoms)) == (Q, N)
     if both.signed:
         assert (weights < 0).any()
@@ -480,7 +480,9 @@ def answers(dist):
                 dist.pdf(points[:3], grid=True),
             )
     told["energy"] = energy_scores(dist._laws, dist._atoms.rows.read(0, len(dist)))[0]
-    told["prob"] = dist.prob(lambda z: z.reshape(len(z), -1)[:, 0] == dist.atoms().flat[0])
+    told["prob"] = dist.prob(
+        lambda z: z.reshape(len(z), -1)[:, 0] == dist.support_points().flat[0]
+    )
     return told
 
 
@@ -626,9 +628,9 @@ def test_conditions_without_a_law_are_nan(kind):
     told["expect"] = lambda dist: dist.expect(lambda z: np.arange(len(z)) % 5)
     if numeric:
         told["sample"] = lambda dist: dist.sample(4, random_state=0)
-        point = dist.atoms()[0]
+        point = dist.support_points()[0]
         told["cdf"] = lambda dist: dist.cdf(point)
-        told["cdfs"] = lambda dist: dist.cdf(dist.atoms()[: len(dist)])
+        told["cdfs"] = lambda dist: dist.cdf(dist.support_points()[: len(dist)])
     if not dist.is_discrete:
         told["pdf"] = lambda dist: dist.pdf(point)
         told["logpdf"] = lambda dist: dist.logpdf(point)

@@ -47,13 +47,13 @@ def dists(request):
 def test_atoms_and_weights(dists):
     dist, base, shift, stretch, _ = dists
     assert_array_equal(dist.weights(), base.weights())
-    want = shift[:, None] + stretch[:, None] * base.atoms()
-    assert_allclose(dist.atoms(), want, rtol=1e-12)
+    want = shift[:, None] + stretch[:, None] * base.support_points()
+    assert_allclose(dist.support_points(), want, rtol=1e-12)
 
 
 def test_all_that_laws_are_asked_is_of_their_atoms(dists):
     dist, base, _, _, y = dists
-    weights, atoms = dist.weights(), dist.atoms()
+    weights, atoms = dist.weights(), dist.support_points()
     each = [Explicit(w[None], z) for w, z in zip(weights, atoms, strict=True)]
 
     def every(name, *args):
@@ -103,7 +103,7 @@ def test_densities_and_draws(dists):
 
 def test_scores(dists):
     dist, _, _, _, y = dists
-    weights, atoms = dist.weights(), dist.atoms()
+    weights, atoms = dist.weights(), dist.support_points()
 
     def distance(a, b):
         apart = a[:, None] - b

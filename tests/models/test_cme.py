@@ -80,7 +80,7 @@ class TestFull:
         dist = CME(self.kernel, regularization=1e-3, low_rank=False).fit(X, Y).given(Z)
         B = dense_weights(self.kernel, X, 1e-3, Z)
         order = np.lexsort(Y.T[::-1])
-        assert_allclose(dist.atoms(), Y[order])
+        assert_allclose(dist.support_points(), Y[order])
         assert_allclose(dist.weights(), B[:, order], atol=1e-10)
         assert_allclose(dist.mean(), B @ Y, atol=1e-9)
         second = np.einsum("qn,ni,nj->qij", B, Y, Y)
@@ -111,7 +111,7 @@ class TestFull:
         y = rng.integers(0, 3, 50)
         dist = CME(self.kernel, regularization=1e-2, low_rank=False).fit(X, y).given(X[:4])
         B = dense_weights(self.kernel, X, 1e-2, X[:4])
-        assert_allclose(dist.atoms(), [0, 1, 2])
+        assert_allclose(dist.support_points(), [0, 1, 2])
         assert_allclose(dist.weights(), np.stack([B @ (y == i) for i in range(3)], 1))
 
     def test_the_mean_is_kernel_ridge_regression(self):
@@ -161,11 +161,11 @@ class TestLowRank:
         X, Y, rng = sample(900, 3)
         model = CME(Gaussian(1.5), Gaussian(1.5), tol=1e-2, random_state=0).fit(X, Y)
         dist, m = model.given(rng.normal(size=(5, 2))), model.basis_y_.rank
-        assert dist.atoms().shape == (m, 2)
+        assert dist.support_points().shape == (m, 2)
         pivots = Y[model.basis_y_.pivots]
-        assert_allclose(np.sort(dist.atoms(), axis=0), np.sort(pivots, axis=0))
+        assert_allclose(np.sort(dist.support_points(), axis=0), np.sort(pivots, axis=0))
         event = lambda y: y[:, 0] > 0.2  # noqa: E731
-        indicator = dist.weights() @ event(dist.atoms())
+        indicator = dist.weights() @ event(dist.support_points())
         assert_allclose(dist.prob(event), indicator, atol=1e-12)
 
     def test_the_objective_is_that_of_the_full_matrices(self):
@@ -201,7 +201,7 @@ class TestLowRank:
         first = model.set_params(tol=1e-6).fit(X[:800], Y[:800]).predict(X)
         model.partial_fit(X[800:], Y[800:])
         x, y = model.basis_x_.map, model.basis_y_.map
-        F_x, F_y, atoms = x.features(X), y.features(Y), model.given(X).atoms()
+        F_x, F_y, atoms = x.features(X), y.features(Y), model.given(X).support_points()
         B = np.linalg.solve(F_x.T @ F_x + 900 * 1e-3 * np.eye(x.rank), F_x.T)
         T = np.linalg.solve(y.features(atoms).T, F_y.T)  # rows of Y as weights on atoms
         assert_allclose(model.predict(X), F_x @ B @ T.T @ atoms, atol=1e-6)
@@ -346,12 +346,12 @@ class TestLaws:
         )
         dist = CME(low_rank=low_rank, random_state=0).fit(x, y).given([[0.0]])
         assert dist.is_discrete
-        assert dist.mode() == dist.atoms()[dist.weights()[0].argmax()]
+        assert dist.mode() == dist.support_points()[dist.weights()[0].argmax()]
         with pytest.raises(ValueError, match="of a variable with a density"):
             dist.pdf(5.0)
 
     def test_the_mode_is_the_atom_of_the_highest_density(self, dist):
-        atoms = dist.atoms()
+        atoms = dist.support_points()
         highest = dist.pdf(atoms, grid=True).argmax(axis=1)
         assert_allclose(dist.mode(), atoms[highest])
 
@@ -360,7 +360,7 @@ class TestLaws:
         assert_allclose(dist.pdf(y), np.diag(dist.pdf(y, grid=True)))
 
     def test_draws_are_atoms(self, dist):
-        assert np.isin(dist.sample(50, random_state=0), dist.atoms()).all()
+        assert np.isin(dist.sample(50, random_state=0), dist.support_points()).all()
 
     def test_some_laws(self, dist):
         assert_allclose(dist[1:].mean(), dist.mean()[1:])

@@ -194,7 +194,7 @@ def test_all_that_laws_are_asked_is_of_one_law(name):
     X, y = data(500)
     model = ConformalCalibration(BASES[name], random_state=0).fit(X, y)
     dist = model.given(X[:6])
-    values, weights = dist.atoms(), dist.weights()
+    values, weights = dist.support_points(), dist.weights()
     assert (weights >= 0).all()
     assert_allclose(weights.sum(axis=1), 1)
     assert_allclose(dist.mean(), weights @ values, atol=1e-10)
@@ -214,7 +214,7 @@ def test_cdfs_are_mapped_at_the_values_of_the_sample():
     X, y = data(200)  # each value has a cell of its own
     model = ConformalCalibration(joint(positivity="isotonic"), random_state=0).fit(X, y)
     base, dist = model.estimator_.given(X[:4]), model.given(X[:4])
-    at = dist.atoms()
+    at = dist.support_points()
     expected = model.recalibration_(base.cdf(at, grid=True))
     assert_allclose(dist.cdf(at, grid=True), expected, atol=1e-12)
 

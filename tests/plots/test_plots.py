@@ -161,7 +161,9 @@ def vertices(ax, which):
 
 
 def cdf_by_hand(dist, y):
-    return np.sum(dist.weights() * (dist.atoms() <= np.asarray(y)[:, None]), axis=1)
+    return np.sum(
+        dist.weights() * (dist.support_points() <= np.asarray(y)[:, None]), axis=1
+    )
 
 
 @pytest.mark.parametrize("bins", [5, 10])

@@ -77,7 +77,7 @@ def test_laws_are_laws(kind, side, weighted):
     assert_allclose(weights.sum(axis=1), 1, rtol=0, atol=1e-12)
     assert_allclose(dist.mass(), 1, rtol=0, atol=1e-12)
     assert_array_equal(dist.negative_share(), 0)
-    assert_array_equal(dist.atoms(), data.Y if side == "y" else np.squeeze(data.X))
+    assert_array_equal(dist.support_points(), data.Y if side == "y" else np.squeeze(data.X))
 
 
 @pytest.mark.usefixtures("cells")

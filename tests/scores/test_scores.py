@@ -89,7 +89,7 @@ def case(kind, name):
         model.set_params(kernel_y=KERNELS[kind])
     model.fit(X[:N], Y[:N], w)
     dist = model.given(X[N:])
-    weights, atoms = dist.weights(), dist.atoms()
+    weights, atoms = dist.weights(), dist.support_points()
     total = weights.sum(axis=1, keepdims=True)
     return SimpleNamespace(
         model=model,
@@ -334,7 +334,7 @@ class TestLosses:
 
     def test_logistic_loss_is_clipped_on_both_sides(self):
         dist = case("scalar", "CME").dist[[0] * 2]
-        z, negative = dist.atoms(), dist.weights()[0] < 0
+        z, negative = dist.support_points(), dist.weights()[0] < 0
         below, above = (
             partial(np.isin, test_elements=z[own]) for own in (negative, ~negative)
         )
@@ -481,8 +481,8 @@ class TestCalibration:
 
     def test_pit_of_a_signed_law_is_not_clipped(self):
         data = case("scalar", "CME")
-        dist = data.dist[[0] * len(data.dist.atoms())]
-        found = scores.pit(dist, data.dist.atoms())
+        dist = data.dist[[0] * len(data.dist.support_points())]
+        found = scores.pit(dist, data.dist.support_points())
         F = data.explicit.cdf(data.explicit.z)[0]
         assert F.min() < -1e-6 or F.max() > 1 + 1e-6
         assert_allclose(found, F - data.explicit.w[0] / 2, **CLOSE)
@@ -561,7 +561,7 @@ class TestValidity:
         x = 3 * np.random.default_rng(0).normal(size=(200, 2))
         with_law = data.model.given(x).mass() > 1e-3
         dist = data.model.given(x[with_law])
-        M = Explicit(dist.weights(), dist.atoms()).second_moment()
+        M = Explicit(dist.weights(), dist.support_points()).second_moment()
         want = np.mean([np.linalg.eigvalsh(m).min() < 0 for m in M])
         assert scores.indefinite_share(dist) == want > 0
         assert scores.indefinite_share(empirical(data.Y)) == 0

@@ -240,7 +240,7 @@ class TestSubtraction:
                 other._solve(Reduction(*low, sums), Sample(*rows, None))
                 dist = other.given(X[held])
                 # what the mass falls short of one is at zero
-                w, atoms = dist.weights(), np.append(dist.atoms(), 0.0)
+                w, atoms = dist.weights(), np.append(dist.support_points(), 0.0)
                 w = np.column_stack([w, 1 - w.sum(axis=1)])
                 apart = np.abs(atoms[:, None] - atoms)
                 reach = np.sum(w * np.abs(atoms - y[held, None]), axis=1)

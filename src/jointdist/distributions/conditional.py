@@ -306,7 +306,7 @@ class Conditional:
         """Return the weight of every atom under every law, ``(q, n)``."""
         return self._laws.each(lambda t, m, _: scan.all_weights(self._atoms, t, m))
 
-    def atoms(self) -> NDArray[Any]:
+    def support_points(self) -> NDArray[Any]:
         """Return the values that the weights are on, ``(n,)`` or ``(n, d)``.
 
         Laws of a :class:`~jointdist.DistributionRegressor` have atoms of their own, with a
@@ -370,7 +370,7 @@ class Conditional:
             chances = self._laws.expected(known.sums.T)
             bars(ax, self._atoms.decoded(known.points), chances, labels)
         else:
-            low, high = np.quantile(self.atoms(), [0.002, 0.998])
+            low, high = np.quantile(self.support_points(), [0.002, 0.998])
             margin = 0.05 * (high - low)
             y = np.linspace(low - margin, high + margin, 400)
             curves(ax, y, self.pdf(y, grid=True), labels)

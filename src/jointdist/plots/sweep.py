@@ -125,7 +125,7 @@ def density_map(
     dist = _scalar_law(where, model, line)
     got = Text("a discrete variable; draw `fan`, or a few laws by their `plot`")
     require(not dist.is_discrete, where, "model", "of a Y with a density", got)
-    low, high = middle(dist.atoms())
+    low, high = middle(dist.support_points())
     margin = 0.05 * (high - low)
     y = np.linspace(low - margin, high + margin, _STEPS)
     heights = dist.pdf(y, grid=True)
