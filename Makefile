@@ -25,7 +25,7 @@ lint: $(VENV)/.dev
 	$(BIN)/codespell
 
 unit: $(VENV)/.dev
-	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses=auto
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses=auto --dist=worksteal
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/engine.py

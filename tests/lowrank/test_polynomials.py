@@ -30,7 +30,7 @@ JPDL4 = partial(JPDL, 4)
 
 @parametrize_with_checks([JPDL(), JPDL(degree=2, positivity="sos")])
 @pytest.mark.filterwarnings("ignore:PolynomialJointDistribution:UserWarning")
-@pytest.mark.filterwarnings("ignore::jointdist.errors.SignedLawWarning")
+@pytest.mark.filterwarnings("ignore::jointdist.errors.SignedDistributionWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
 def test_the_contract_of_scikit_learn(estimator, check):

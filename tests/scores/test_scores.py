@@ -948,7 +948,7 @@ class TestMissingLaws:
             assert np.isnan(found[1])
             assert_allclose(found[[0, 2]], score(usual, *rest)[[0, 2]], **CLOSE)
 
-    @pytest.mark.filterwarnings("ignore::jointdist.errors.SignedLawWarning")
+    @pytest.mark.filterwarnings("ignore::jointdist.errors.SignedDistributionWarning")
     def test_far_from_the_sample_embeddings_have_none(self):
         data = case("scalar", "CME")
         dist = data.model.given([[1e3, 1e3], [0.0, 0.0]])
