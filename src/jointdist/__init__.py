@@ -11,7 +11,8 @@ from jointdist.errors import (
     SignedDistributionWarning,
     ToleranceWarning,
 )
-from jointdist.lowrank.cholesky import LowRank, pivoted_cholesky
+from jointdist.lowrank.cholesky import pivoted_cholesky
+from jointdist.lowrank.factor import LowRank
 
 if TYPE_CHECKING:
     from jointdist import plots, scores

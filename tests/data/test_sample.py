@@ -13,7 +13,7 @@ from jointdist.data.executor import Executor
 from jointdist.data.sample import Sample
 from jointdist.data.table import as_rows
 from jointdist.kernels import Gaussian
-from jointdist.lowrank.moments import moments
+from jointdist.lowrank.reduction import moments
 
 FIELDS = ("gram", "powers_y", "trace_x", "trace_y")
 

@@ -19,7 +19,7 @@ from jointdist.data.table import as_rows
 from jointdist.errors import NotPositiveDefiniteError, ToleranceWarning
 from jointdist.lowrank import greedy as pivots
 from jointdist.lowrank import randomized as rounds
-from jointdist.lowrank.problem import Goal, Search
+from jointdist.lowrank.factor import Goal, PivotSearch
 
 EPS = np.finfo(float).eps
 rules = st.sampled_from(RULES)
@@ -108,9 +108,9 @@ def test_many_greedy_pivots_in_each_pass_are_those_of_algorithm_1(
 
 
 def _search(kernel, X, w, tol):
-    rows, goal = as_rows(X, where="t", name="X"), Goal(tol, True, 2000, rank_asked=True)
+    rows, goal = as_rows(X, where="t", name="X"), Goal(tol, True, 2000, rank_given=True)
     seed = np.random.default_rng(0)
-    return Search(kernel, "kernel", float(EPS), rows, w, goal, seed, Executor())
+    return PivotSearch(kernel, "kernel", float(EPS), rows, w, goal, seed, Executor())
 
 
 def test_greedy_takes_the_first_of_equal_rows(rng):
@@ -152,9 +152,9 @@ def test_a_subsample_takes_its_share_of_an_absolute_tolerance(rng):
     w = rng.random(100_000)
 
     def proposed(tol, relative, weights):
-        goal = Goal(tol, relative, 100, rank_asked=True)
+        goal = Goal(tol, relative, 100, rank_given=True)
         seed, eps = np.random.default_rng(0), float(EPS)
-        search = Search(
+        search = PivotSearch(
             k.Gaussian(0.5), "kernel", eps, rows, weights, goal, seed, Executor()
         )
         return rounds.on_subsample(search).rows

@@ -13,7 +13,7 @@ from jointdist import pivoted_cholesky
 from jointdist.data.executor import Executor
 from jointdist.lowrank import moments as moments_module
 from jointdist.lowrank.features import FeatureMap
-from jointdist.lowrank.moments import moments
+from jointdist.lowrank.reduction import moments
 
 FIELDS = ("weight", "sum_x", "sum_y", "gram_x", "gram_y", "gram_yx")
 
@@ -118,7 +118,7 @@ def test_float32_features_with_float64_sums(pair):
 
 def test_a_prefix_has_the_moments_of_the_first_features(pair):
     x, y, X, Y = pair
-    short = moments(x, y, X, Y).prefix(x.prefix(5), y.prefix(3))
+    short = moments(x, y, X, Y).taken(x.prefix(5), y.prefix(3))
     assert_same(short, moments(x.prefix(5), y.prefix(3), X, Y))
 
 

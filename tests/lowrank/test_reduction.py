@@ -12,8 +12,7 @@ from jointdist import kernels as k
 from jointdist.data.executor import Executor
 from jointdist.errors import ToleranceWarning
 from jointdist.lowrank import randomized as rounds
-from jointdist.lowrank.moments import moments
-from jointdist.lowrank.reduction import reduce_sample
+from jointdist.lowrank.reduction import moments, reduce_sample
 
 
 @pytest.fixture

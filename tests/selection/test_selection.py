@@ -21,8 +21,7 @@ from jointdist.data.table import as_rows
 from jointdist.kernels import Delta, Gaussian, Polynomial
 from jointdist.kernels.ard import evidence, relevant_scales
 from jointdist.kernels.median_heuristic import Family
-from jointdist.lowrank.moments import moments
-from jointdist.lowrank.reduction import Reduction
+from jointdist.lowrank.reduction import Reduction, moments
 from jointdist.selection.kernel_search import Factoring, KernelContest
 from jointdist.selection.risk import Outcomes, Trial, ratio_risk
 from jointdist.selection.search import Climb, Contest

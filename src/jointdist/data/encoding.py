@@ -170,7 +170,7 @@ def learn_encoding(data: object, *, where: str, name: str, vector: bool = False)
 
     Examples
     --------
-    >>> from jointdist.encoding import learn_encoding
+    >>> from jointdist.data.encoding import learn_encoding
     >>> encoding, rows = learn_encoding([["b", 1], ["a", 2]], where="fit", name="X")
     >>> encoding.categories
     (('a', 'b'), None)

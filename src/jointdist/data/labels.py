@@ -50,7 +50,7 @@ def learn_labels(
 
     Examples
     --------
-    >>> from jointdist.labels import learn_labels
+    >>> from jointdist.data.labels import learn_labels
     >>> labels = learn_labels(["no", "yes", "no"], n=3, where="fit")
     >>> labels.classes, labels.codes
     (array(['no', 'yes'], dtype='<U3'), array([0, 1, 0]))
@@ -93,7 +93,7 @@ def class_weights(
 
     Examples
     --------
-    >>> from jointdist.labels import class_weights, learn_labels
+    >>> from jointdist.data.labels import class_weights, learn_labels
     >>> labels = learn_labels(["no", "yes", "no", "no"], n=4, where="fit")
     >>> class_weights(labels, {"yes": 3.0}, None, "fit")
     array([1., 3., 1., 1.])

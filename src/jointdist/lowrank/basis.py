@@ -26,8 +26,8 @@ from jointdist._array import (
 from jointdist.data.executor import Executor, executor_for, one_blas_thread
 from jointdist.data.table import as_rows
 from jointdist.errors import Text, require
-from jointdist.lowrank.cholesky import LowRank
-from jointdist.lowrank.features import Features
+from jointdist.lowrank.factor import LowRank
+from jointdist.lowrank.protocols import Features
 from jointdist.lowrank.reduction import Reduction
 
 __all__ = [

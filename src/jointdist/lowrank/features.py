@@ -6,104 +6,30 @@ are the rows of the factor :math:`L = K B`, Eq. `Bprop1`.
 """
 
 import hashlib
+import math
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from scipy.linalg.lapack import dtrtri
 
-from jointdist._array import Array, array_namespace, device, like, to_numpy
+from jointdist._array import Array, array_namespace, device, is_array, like, to_numpy
 from jointdist.data.executor import one_blas_thread
+from jointdist.data.table import Rows
+from jointdist.errors import Text, require
 from jointdist.kernels import Kernel
 
 __all__ = [
     "FeatureMap",
-    "Features",
     "Triangular",
     "fingerprint",
     "kernel_diagonal",
     "kernel_matrix",
+    "kernel_precision",
 ]
 
 _WIDTH = 64  # of a diagonal block in the forward substitution
-
-
-class Features(Protocol):
-    r"""What the engine needs of features: :math:`\phi(z) = C^{-1} \tau(z)`.
-
-    The columns :math:`\tau` are values of the kernel at landmarks, or monomials.
-    """
-
-    @property
-    def kernel(self) -> Kernel:
-        """The kernel whose features they are, or nearly are."""
-        ...
-
-    @property
-    def core(self) -> Array:
-        """The lower-triangular matrix :math:`C`."""
-        ...
-
-    @property
-    def inverse_core(self) -> Array:
-        """The inverse of :math:`C`."""
-        ...
-
-    @property
-    def rank(self) -> int:
-        """The number of features."""
-        ...
-
-    @property
-    def width(self) -> int:
-        """The number of columns of the points."""
-        ...
-
-    @property
-    def origin(self) -> Array:
-        """A point amid the data."""
-        ...
-
-    @property
-    def key(self) -> str:
-        """A fingerprint: maps with the same key have the same features."""
-        ...
-
-    @property
-    def amplification(self) -> float:
-        """How much the solve may enlarge the rounding of the columns."""
-        ...
-
-    @property
-    def complete(self) -> bool:
-        """Whether the features are all of the kernel, so that no trace is lost."""
-        ...
-
-    def columns(self, Z: Array) -> Array:
-        r"""Return :math:`\tau(z_i)` as columns, of shape ``(m, n)``."""
-        ...
-
-    def solve(self, columns: Array) -> Array:
-        """Return :math:`C^{-1}` times ``columns``."""
-        ...
-
-    def features(self, Z: Array) -> Array:
-        r"""Return :math:`\phi(z_i)` as rows, of shape ``(n, m)``."""
-        ...
-
-    def novelty(self, phi: Array, Z: Array) -> Array:
-        """Return how unlike the sample points are, from zero to one.
-
-        Parameters
-        ----------
-        phi : Array of shape (n, m)
-            Their features, in any rotation.
-        Z : Array of shape (n, d)
-            The points.
-        """
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +116,9 @@ class FeatureMap:
             return array_namespace(Z).empty(
                 (0, Z.shape[0]), dtype=Z.dtype, device=device(Z)
             )
-        return kernel_matrix(self.kernel, self.landmarks, Z)
+        K = self.kernel(self.landmarks, Z)
+        xp = array_namespace(K)
+        return xp.astype(K, xp.float64, copy=False)
 
     def solve(self, columns: Array) -> Array:
         """Return :math:`C^{-1}` times ``columns``."""
@@ -198,7 +126,7 @@ class FeatureMap:
 
     def features(self, Z: Array) -> Array:
         r"""Return :math:`\phi(z_i)` as rows, of shape ``(n, m)``."""
-        return self.solve(self.columns(Z)).T
+        return self._triangular.solve(self.columns(Z)).T
 
     def novelty(self, phi: Array, Z: Array) -> Array:
         r"""Return :math:`1 - |\phi(z)|^2 / k(z, z)`, what the landmarks miss of points.
@@ -267,6 +195,40 @@ def kernel_diagonal(kernel: Kernel, X: Array) -> Array:
     d = kernel.diagonal(X)
     xp = array_namespace(d)
     return xp.astype(d, xp.float64, copy=False)
+
+
+def kernel_precision(kernel: object, rows: Rows, name: str) -> float:
+    """Return the machine precision of a kernel's values, having checked that it is a kernel.
+
+    Parameters
+    ----------
+    kernel : object
+        The kernel.
+    rows : Rows
+        The rows that it is applied to; the first three are tried.
+    name : str
+        Its name as an argument, for messages.
+    """
+    rule = "a kernel: an object with `__call__(X, Z)` and `diagonal(X)`"
+    if not isinstance(kernel, Kernel) or isinstance(kernel, type):
+        require(False, rows.where, name, rule, kernel)
+        return math.nan
+    X = rows.read(0, min(rows.n, 3))
+    n = X.shape[0]
+    matrix, diagonal = kernel(X, X[:1, :]), kernel.diagonal(X)
+    for got, shape, what in ((matrix, (n, 1), "matrix"), (diagonal, (n,), "diagonal")):
+        rule = f"a kernel whose {what} is an array of shape {shape} for {n} rows"
+        seen = f"shape {tuple(got.shape)}" if is_array(got) else f"{type(got)}"
+        good = is_array(got) and tuple(got.shape) == shape
+        require(good, rows.where, name, rule, Text(f"{seen} from {kernel!r}"))
+    ends = float(matrix[0, 0]), float(diagonal[0])
+    rule = "a kernel whose `diagonal` is the diagonal of its matrix"
+    seen = f"{ends[1]:.6g} against {ends[0]:.6g} from {kernel!r}"
+    same = math.isclose(*ends, rel_tol=1e-4, abs_tol=1e-12) or math.isnan(sum(ends))
+    require(same, rows.where, name, rule, Text(seen))
+    xp = array_namespace(matrix)
+    dtype = matrix.dtype if xp.isdtype(matrix.dtype, "real floating") else xp.float64
+    return float(xp.finfo(dtype).eps)
 
 
 def _inverse(C: Array) -> Array:

@@ -14,23 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jointdist._array import Array, array_namespace, device, like, to_numpy
-from jointdist.errors import NotPositiveDefiniteError, Text, require
 from jointdist.kernels import Kernel
+from jointdist.lowrank.factor import Pivots, PivotSearch
 from jointdist.lowrank.features import (
     FeatureMap,
     Triangular,
     kernel_diagonal,
     kernel_matrix,
 )
-from jointdist.lowrank.problem import Goal, Search
 
 __all__ = [
-    "Pivots",
     "column_norms",
     "greedy",
     "largest_residual",
     "one_by_one",
-    "require_psd",
 ]
 
 _CONTEST = 32  # one row in so many is looked at between passes, of
@@ -38,33 +35,10 @@ _FEW = 1024  # rows at least
 _BATCH = 32  # pivots found at a time, or as many as there are
 
 
-class Pivots(NamedTuple):
-    """The pivots chosen, with the trace of the kernel matrix and of the remainder."""
-
-    map: FeatureMap
-    rows: NDArray[np.intp]
-    trace: float
-    error: float
-
-    def shortened(self, goal: Goal, kept: NDArray[np.float64]) -> "Pivots | None":
-        """Return the fewest of these pivots that reach the goal, or None.
-
-        Features are nested, so the error of every smaller rank is known as well: the
-        error of all plus the sums of squares ``kept`` by the features left out.
-        """
-        errors = self.error + np.concatenate([np.cumsum(kept[::-1])[::-1], [0.0]])
-        within = errors <= goal.budget(self.trace)
-        if not within.any():
-            return None
-        rank = int(np.argmax(within))
-        shorter = self.map.prefix(rank), self.rows[:rank]
-        return Pivots(*shorter, self.trace, float(errors[rank]))
-
-
 Rule: TypeAlias = Callable[[Kernel, Array, Array, Array, Array | None], Array]
 
 
-def one_by_one(search: Search, rule: Rule) -> Pivots:
+def one_by_one(search: PivotSearch, rule: Rule) -> Pivots:
     r"""Run Algorithm `algo:bioChol` to the letter, with the pivot rule given.
 
     Each step computes, with :math:`d` the diagonal of what is left,
@@ -81,7 +55,7 @@ def one_by_one(search: Search, rule: Rule) -> Pivots:
     xp = array_namespace(X)
     w = None if search.weights is None else like(search.weights, X)
     d = diagonal = kernel_diagonal(kernel, X)
-    require_psd(search, to_numpy(d), to_numpy(d), rank=0, start=0)
+    search.require_psd(to_numpy(d), to_numpy(d), rank=0, start=0)
     trace = _total(d, w)
     L = xp.empty((min(64, goal.max_rank), rows.n), dtype=d.dtype, device=device(X))
     pivots: list[int] = []
@@ -95,7 +69,7 @@ def one_by_one(search: Search, rule: Rule) -> Pivots:
         column = kernel_matrix(kernel, X[p : p + 1, :], X)[0, :] - L[:m, p] @ L[:m, :]
         column = column / xp.sqrt(d[p])
         d = d - column**2
-        require_psd(search, to_numpy(d), to_numpy(diagonal), rank=m + 1, start=0)
+        search.require_psd(to_numpy(d), to_numpy(diagonal), rank=m + 1, start=0)
         d = xp.clip(d, min=0)
         d[p] = 0
         if m == L.shape[0]:
@@ -110,7 +84,7 @@ def one_by_one(search: Search, rule: Rule) -> Pivots:
     return Pivots(found, chosen, trace, _total(d, w))
 
 
-def greedy(search: Search) -> Pivots:
+def greedy(search: PivotSearch) -> Pivots:
     r"""Run Algorithm `algo:bioChol` with the paper's rule, many pivots in each pass.
 
     Residuals can only fall. So the largest of all is found among the few rows that had the
@@ -128,7 +102,7 @@ def greedy(search: Search) -> Pivots:
     xp = array_namespace(X)
     w = None if search.weights is None else like(search.weights, X)
     d = diagonal = kernel_diagonal(kernel, X)
-    require_psd(search, to_numpy(d), to_numpy(d), rank=0, start=0)
+    search.require_psd(to_numpy(d), to_numpy(d), rank=0, start=0)
     trace = error = _total(d, w)
     L = xp.empty((min(64, goal.max_rank), rows.n), dtype=d.dtype, device=device(X))
     pivots = np.empty(0, dtype=np.intp)
@@ -152,7 +126,7 @@ def greedy(search: Search) -> Pivots:
             new = new[: int(np.argmax(within)) + 1]
             fallen = xp.sum(L[m : m + new.size, :] ** 2, axis=0)
         d = d - fallen
-        require_psd(search, to_numpy(d), to_numpy(diagonal), m + new.size, start=0)
+        search.require_psd(to_numpy(d), to_numpy(diagonal), m + new.size, start=0)
         pivots = np.concatenate([pivots, new])
         free = np.ones(rows.n)
         free[pivots] = 0.0
@@ -208,7 +182,7 @@ def _foremost(left: NDArray[np.float64], size: int) -> tuple[NDArray[np.intp], _
 
 
 def _contest(
-    search: Search,
+    search: PivotSearch,
     X: Array,
     L: Array,
     d: Array,
@@ -265,23 +239,3 @@ def column_norms(kernel: Kernel, X: Array, L: Array, d: Array, w: Array | None) 
 
 def _total(d: Array, w: Array | None) -> float:
     return float(array_namespace(d).sum(d)) if w is None else float(w @ d)
-
-
-def require_psd(
-    search: Search, left: NDArray[np.float64], d: NDArray[np.float64], rank: int, start: int
-) -> None:
-    """Raise if what is left of the diagonal ``d`` is not finite, or clearly negative."""
-    where, name, kernel = search.rows.where, search.name, search.kernel
-    finite = np.isfinite(left) & np.isfinite(d)
-    if not finite.all():
-        row = search.rows.number(start + int(np.argmin(finite)))
-        got = Text(f"a value that is not finite at row {row} from {kernel!r}")
-        require(False, where, name, "finite on the data", got)
-    lowest = int(np.argmin(left))
-    if left[lowest] < -(search.eps**0.5) * np.abs(d).max():
-        msg = (
-            f"{where}: `{name}` must be positive semidefinite. Got {kernel!r}: after {rank} "
-            f"pivots {left[lowest]:.3g} is left of its diagonal at row "
-            f"{search.rows.number(start + lowest)}."
-        )
-        raise NotPositiveDefiniteError(msg)

@@ -1,10 +1,10 @@
-r"""What the sample is reduced to (paper, section 4.2).
+r"""Sufficient statistics of a paired sample: sums of products of features (paper, section 4.2).
 
-With the features :math:`f(z) = (1, \phi_X(x), \phi_Y(y))` of a pair, all that the model
-needs is the one matrix :math:`\sum_i w_i f(z_i) f(z_i)^\top`. Such sums add: a data set
-split over files or machines is summed, not gathered, and rows can be taken out again.
-The same pass sums the columns of the data and their products against the features, for
-the conditional means and covariances of the model.
+With the features :math:`f(z) = (1, \phi_X(x), \phi_Y(y))` of a pair, a model depends on the
+sample only through the matrix :math:`\sum_i w_i f(z_i) f(z_i)^\top`. Such sums add and
+subtract: the sums of parts of a data set are those of the whole, and rows can be taken out
+again. The same pass sums products of the features with the columns of Y and their squares, for
+conditional means and covariances.
 """
 
 from dataclasses import dataclass, field, replace
@@ -12,22 +12,34 @@ from operator import add
 from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 
-from jointdist._array import Array, array_namespace, device, like, symmetric, to_numpy
-from jointdist.data.executor import Executor, executor_for
-from jointdist.data.table import Rows, as_rows, as_weights
+from jointdist._array import (
+    Array,
+    Index,
+    Vector,
+    array_namespace,
+    device,
+    like,
+    symmetric,
+    to_numpy,
+)
+from jointdist.data.executor import Executor
+from jointdist.data.table import Rows
 from jointdist.errors import Text, require
 from jointdist.kernels import Kernel
-from jointdist.lowrank.features import Features, kernel_diagonal
+from jointdist.lowrank.features import kernel_diagonal
+from jointdist.lowrank.protocols import Features
 
-__all__ = ["Moments", "Precision", "collect", "moments", "paired_rows", "powers"]
+__all__ = ["Moments", "Precision", "collect", "powers"]
 
 Precision: TypeAlias = Literal["float64", "float32"]
 
-_SQUARED = 8  # columns of which products are summed, at most
-_AMPLIFIED_ROUNDING = 1e-10  # the most that is risked for speed, relative to the trace
+# Columns of Y of which all products are summed, at most: with more, the d (d + 1) / 2 products
+# of a row would cost as much as its features.
+_SQUARED_COLUMNS = 8
+# The rounding error that may be risked for speed, relative to the trace: well below the
+# smallest trace errors that a fit can verify (1e-8).
+_AMPLIFIED_ROUNDING = 1e-10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +103,7 @@ class Moments:
         return self.gram[self._y, self._x]
 
     @property
-    def sides(self) -> tuple[tuple[float, NDArray[np.float64]], ...]:
+    def sides(self) -> tuple[tuple[float, Vector], ...]:
         """For X and Y, the trace and the sums of squares of the features."""
         squares = np.diagonal(to_numpy(self.gram))
         return (self.trace_x, squares[self._x]), (self.trace_y, squares[self._y])
@@ -118,7 +130,7 @@ class Moments:
         return self._combined(other, -1) if isinstance(other, Moments) else NotImplemented
 
     def lost_digits(self, taken: "Moments") -> float:
-        """Return by how much what was taken away exceeds what is left, in powers of ten."""
+        """Return the decimal digits that the subtraction of ``taken`` has cost."""
 
         def ratio(gone: Array, left: Array) -> float:
             a, b = (float(np.abs(to_numpy(part)).max()) for part in (gone, left))
@@ -127,61 +139,30 @@ class Moments:
         most = max(ratio(taken.gram, self.gram), ratio(taken.powers_y, self.powers_y))
         return float(np.log10(max(most, 1.0)))
 
-    def prefix(self, x: Features, y: Features) -> "Moments":
-        """Return the moments of the first features only, those of the maps given."""
-        return self._taken(x, y, (np.arange(x.rank), np.arange(y.rank)))
-
-    def solved(
-        self,
-        x: Features,
-        y: Features,
-        kept: tuple[NDArray[np.intp], NDArray[np.intp]],
-        cores: tuple[NDArray[np.float64], NDArray[np.float64]],
+    def taken(
+        self, x: Features, y: Features, kept: tuple[Index, Index] | None = None
     ) -> "Moments":
-        """Return the moments of some of the features, times the inverses of matrices.
+        """Return the moments of some of the features.
 
         Parameters
         ----------
         x, y : Features
             The maps to these features.
-        kept : tuple of arrays of int
-            The numbers of the features, for X and for Y.
-        cores : tuple of arrays
-            The lower-triangular matrices.
+        kept : tuple of arrays of int, optional
+            The numbers of the features, for X and for Y; by default the first ones.
         """
-        new = self._taken(x, y, kept)
-        gram, powers_y = to_numpy(new.gram).copy(), to_numpy(new.powers_y).copy()
-        middle = 1 + len(kept[0])
-        for own, core in zip((slice(1, middle), slice(middle, None)), cores, strict=True):
-            for _ in range(2):  # on the rows, then on the columns
-                gram[own] = solve_triangular(core, gram[own], lower=True)
-                gram = gram.T
-        powers_y[1:] = solve_triangular(cores[1], powers_y[1:], lower=True)
-        new = replace(
-            new,
-            gram=like((gram + gram.T) / 2, self.gram),
-            powers_y=like(powers_y, self.gram),
-        )
-        kept_x, kept_y = (float(squares.sum()) for _, squares in new.sides)
-        return replace(new, trace_x=kept_x, trace_y=kept_y)
-
-    def _taken(
-        self,
-        x: Features,
-        y: Features,
-        kept: tuple[NDArray[np.intp], NDArray[np.intp]],
-    ) -> "Moments":
+        kept = (np.arange(x.rank), np.arange(y.rank)) if kept is None else kept
         xp = array_namespace(self.gram)
         rows = np.concatenate([[0], 1 + kept[0], 1 + self.rank_x + kept[1]])
         places = like(rows.astype(np.int64), self.gram)
-        own = like(np.concatenate([[0], 1 + kept[1]]).astype(np.int64), self.gram)
+        places_y = like(np.concatenate([[0], 1 + kept[1]]).astype(np.int64), self.gram)
         return replace(
             self,
             gram=xp.take(xp.take(self.gram, places, axis=0), places, axis=1),
             rank_x=x.rank,
             rank_y=y.rank,
             keys=(x.key, y.key),
-            powers_y=xp.take(self.powers_y, own, axis=0),
+            powers_y=xp.take(self.powers_y, places_y, axis=0),
         )
 
     @property
@@ -210,9 +191,9 @@ class Moments:
 def powers(origin: Array, z: Array, *, squared: bool | None = None) -> Array:
     r"""Return :math:`p(z) = (v, v v^\top)` as columns, with :math:`v = z - z_0`.
 
-    An origin :math:`z_0` amid the points keeps the variance of numbers far from zero
-    from being lost to rounding. Of the symmetric products those on and above the
-    diagonal are given, row by row.
+    An origin :math:`z_0` in the middle of the points keeps the variance of numbers far from
+    zero from being lost to rounding. Of the symmetric products, those on and above the
+    diagonal are returned, row by row.
 
     Parameters
     ----------
@@ -221,65 +202,14 @@ def powers(origin: Array, z: Array, *, squared: bool | None = None) -> Array:
     z : Array of shape (n, d)
         The points.
     squared : bool, optional
-        Whether products are given; by default if there are at most eight columns.
+        Whether to return the products; by default if there are at most eight columns.
     """
     xp, d = array_namespace(z), int(z.shape[1])
     v = xp.stack([z[:, i] - origin[i] for i in range(d)])
-    if not (d <= _SQUARED if squared is None else squared):
+    if not (d <= _SQUARED_COLUMNS if squared is None else squared):
         return v
     products = [v[i, :] * v[j, :] for i in range(d) for j in range(i, d)]
     return xp.concat([v, xp.stack(products)])
-
-
-def moments(
-    map_x: Features,
-    map_y: Features,
-    X: object,
-    Y: object,
-    *,
-    sample_weight: object = None,
-    precision: Precision = "float64",
-    executor: Executor | None = None,
-) -> Moments:
-    r"""Collect the moments of paired rows in one pass, in row blocks.
-
-    Costs one kernel row and :math:`(m_X + m_Y)^2` multiplications a row; the memory of
-    a few blocks.
-
-    Parameters
-    ----------
-    map_x, map_y : Features
-        The features of the two sides.
-    X, Y : array, memory map or DataFrame of shape (n, d)
-        The paired rows; Y may be a vector.
-    sample_weight : array of shape (n,), optional
-        Weights of the rows: a row of weight two counts as two rows.
-    precision : {"float64", "float32"}, default="float64"
-        The precision in which features are multiplied within a block; sums over blocks
-        are always in float64.
-    executor : Executor, optional
-        How row blocks are worked on.
-
-    Returns
-    -------
-    Moments
-        The sums over all rows.
-    """
-    x, y, weights = paired_rows("moments", X, Y, sample_weight)
-    x.require_width(map_x.width)
-    y.require_width(map_y.width)
-    executor = executor_for(x, executor)
-    return collect(map_x, map_y, x, y, weights, precision=precision, executor=executor)
-
-
-def paired_rows(
-    where: str, X: object, Y: object, sample_weight: object
-) -> tuple[Rows, Rows, NDArray[np.float64] | None]:
-    """Return the rows of both sides, equally many, and their weights."""
-    x = as_rows(X, where=where, name="X")
-    y = as_rows(Y, where=where, name="Y", vector=True)
-    require(x.n == y.n, where, "Y", f"as long as `X` ({x.n} rows)", Text(f"{y.n} rows"))
-    return x, y, as_weights(sample_weight, x)
 
 
 def collect(
@@ -287,16 +217,30 @@ def collect(
     map_y: Features,
     x: Rows,
     y: Rows,
-    weights: NDArray[np.float64] | None,
+    weights: Vector | None,
     *,
     precision: Precision,
     executor: Executor,
 ) -> Moments:
-    r"""Run the fused pass on checked rows; see :func:`moments`.
+    r"""Return the moments of checked rows, in one pass over them.
 
     Features are linear in the kernel columns, :math:`\phi = C^{-1} k(P, \cdot)`, so the
-    triangular solve can wait for the sums, where it costs nothing, as long as
-    :math:`C^{-1}` does not enlarge rounding too much. Otherwise each block is solved.
+    triangular solve can be applied to the sums, where it costs next to nothing, as long as
+    :math:`C^{-1}` does not enlarge rounding errors too much. Otherwise it is applied to each
+    block.
+
+    Parameters
+    ----------
+    map_x, map_y : Features
+        The features of the two sides.
+    x, y : Rows
+        The paired rows.
+    weights : array of shape (n,), optional
+        Their weights.
+    precision : {"float64", "float32"}
+        The precision in which features are multiplied within a block.
+    executor : Executor
+        How row blocks are worked on.
     """
     allowed = ("float64", "float32")
     require(precision in allowed, x.where, "precision", f"one of {allowed}", precision)
@@ -333,9 +277,9 @@ def collect(
     gram = total.gram
     for side, edge, wait in zip(maps, (1, 1 + ranks[0]), late, strict=True):
         if wait:
-            own = slice(edge, edge + side.rank)
+            places = slice(edge, edge + side.rank)
             for _ in range(2):  # on the rows of the Gram matrix, then on its columns
-                gram[own, :] = side.solve(gram[own, :])
+                gram[places, :] = side.solve(gram[places, :])
                 gram = gram.T
     if late[1]:
         total.powers_y[1:, :] = map_y.solve(total.powers_y[1:, :])

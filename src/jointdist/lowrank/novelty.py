@@ -13,10 +13,10 @@ from jointdist._array import Array, Vector, to_numpy
 from jointdist.data.executor import Executor, executor_for
 from jointdist.data.table import Rows
 from jointdist.kernels import Kernel
-from jointdist.lowrank.cholesky import choose_pivots
-from jointdist.lowrank.features import FeatureMap, Features, kernel_diagonal
-from jointdist.lowrank.problem import Search, checked_goal, kernel_rounding
-from jointdist.lowrank.randomized import is_large, on_subsample
+from jointdist.lowrank.factor import checked_goal, pivot_search
+from jointdist.lowrank.features import FeatureMap, kernel_diagonal
+from jointdist.lowrank.protocols import Features
+from jointdist.lowrank.randomized import rough_pivots
 
 __all__ = ["Familiar", "familiar", "largest_kernel", "within"]
 
@@ -102,19 +102,17 @@ def familiar(
     Examples
     --------
     >>> import numpy as np
-    >>> from jointdist.familiar import familiar
+    >>> from jointdist.lowrank.novelty import familiar
     >>> from jointdist.kernels import Gaussian
-    >>> from jointdist.rows import as_rows
+    >>> from jointdist.data.table import as_rows
     >>> rows = as_rows(np.linspace(0, 1, 50)[:, None], where="", name="")
     >>> new = as_rows(np.array([[0.5], [9.0]]), where="", name="")
     >>> familiar(Gaussian(1.0), rows).novelty(new).round(2)
     array([0., 1.])
     """
-    goal = checked_goal(x.where, x, _TOL, _RANK, "auto", relative=True)
-    rng, eps = np.random.default_rng(random_state), kernel_rounding(kernel, x, "kernel_x")
-    workers = executor_for(x, executor)
-    search = Search(kernel, "kernel_x", eps, x, weights, goal, rng, workers)
-    found = on_subsample(search) if is_large(x) else choose_pivots(search, "auto")
+    goal, rng = checked_goal(x, _TOL, _RANK), np.random.default_rng(random_state)
+    search = pivot_search(kernel, "kernel_x", x, weights, goal, rng=rng, executor=executor)
+    found = rough_pivots(search)
     known = 1 - found.error / found.trace if found.trace > 0 else 1.0
     return Familiar(found.map, known, largest_kernel(found.map, x, weights, executor))
 

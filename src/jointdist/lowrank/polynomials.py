@@ -276,8 +276,27 @@ def _corrected(old: Polynomials, sums: Moments) -> tuple[Polynomials, float]:
     y = old.y.corrected(kept_y, C_y)
     lost = old.x.rank - x.rank, old.y.rank - y.rank
     dropped = old.dropped[0] + lost[0], old.dropped[1] + lost[1]
-    new = Polynomials(x, y, sums.solved(x, y, (kept_x, kept_y), (C_x, C_y)), dropped)
+    sums = _solved(sums.taken(x, y, (kept_x, kept_y)), (C_x, C_y))
+    new = Polynomials(x, y, sums, dropped)
     return new, max(float(np.linalg.cond(C)) for C in (C_x, C_y))
+
+
+def _solved(sums: Moments, cores: tuple[Matrix, Matrix]) -> Moments:
+    """Return the moments of features times the inverses of lower-triangular matrices."""
+    gram, powers_y = to_numpy(sums.gram).copy(), to_numpy(sums.powers_y).copy()
+    middle = 1 + sums.rank_x
+    for side, core in zip((slice(1, middle), slice(middle, None)), cores, strict=True):
+        for _ in range(2):  # on the rows, then on the columns
+            gram[side] = solve_triangular(core, gram[side], lower=True)
+            gram = gram.T
+    powers_y[1:] = solve_triangular(cores[1], powers_y[1:], lower=True)
+    new = replace(
+        sums,
+        gram=like((gram + gram.T) / 2, sums.gram),
+        powers_y=like(powers_y, sums.gram),
+    )
+    kept_x, kept_y = (float(squares.sum()) for _, squares in new.sides)
+    return replace(new, trace_x=kept_x, trace_y=kept_y)
 
 
 def orthonormal_polynomials(

@@ -1,28 +1,43 @@
-"""From n rows to a few small matrices: the pivots of both sides and all moments.
+"""The reduction of n paired rows to low-rank factors of both sides and their moments.
 
-For large tables the pivots are proposed on a subsample, and the one pass that collects
-the moments also verifies them on every row.
+The pivots of large tables are proposed on a subsample; the pass that sums the moments also
+verifies the trace error on all rows.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from jointdist._array import Vector
 from jointdist._random import Seed, generator
 from jointdist.data.executor import Executor, executor_for
-from jointdist.data.table import Rows
+from jointdist.data.table import Rows, as_rows, as_weights
+from jointdist.errors import Text, require
 from jointdist.kernels import Kernel
-from jointdist.lowrank.cholesky import LowRank, choose_pivots, warn_if_short
-from jointdist.lowrank.greedy import Pivots
-from jointdist.lowrank.moments import Moments, Precision, collect, paired_rows
-from jointdist.lowrank.problem import Pivoting, Search, checked_goal, kernel_rounding
-from jointdist.lowrank.randomized import in_rounds, is_large, on_subsample
+from jointdist.lowrank.factor import (
+    LowRank,
+    Pivoting,
+    Pivots,
+    PivotSearch,
+    checked_goal,
+    pivot_search,
+)
+from jointdist.lowrank.moments import Moments, Precision, collect
+from jointdist.lowrank.protocols import Features
+from jointdist.lowrank.randomized import (
+    choose_pivots,
+    in_rounds,
+    is_large,
+    on_subsample,
+    warn_if_short,
+)
 
-__all__ = ["Reduction", "reduce_sample"]
+__all__ = ["Reduction", "moments", "reduce_sample"]
 
-_VISIBLE = 1e-8  # a hundred times the rounding that the sums may have
+# The smallest relative trace error that sums can verify: a hundred times the rounding error
+# that they may have (see `_AMPLIFIED_ROUNDING` in moments.py).
+_VERIFIABLE = 1e-8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +57,15 @@ class Reduction:
     moments: Moments
 
     def changed(self, sums: Moments, x: Rows, y: Rows) -> "Reduction":
-        """Return the same landmarks with the moments of other rows."""
+        """Return the same landmarks with the moments of other rows.
+
+        Parameters
+        ----------
+        sums : Moments
+            The moments.
+        x, y : Rows
+            The rows.
+        """
         return Reduction(
             replace(self.x, trace=sums.trace_x, error=sums.error_x, rows=x),
             replace(self.y, trace=sums.trace_y, error=sums.error_y, rows=y),
@@ -69,7 +92,7 @@ def reduce_sample(
     """Factor both kernel matrices and collect the moments of their features.
 
     The same as two calls of :func:`~jointdist.pivoted_cholesky` and one of
-    :func:`~jointdist.lowrank.moments.moments`, in one pass over all rows where that is enough.
+    :func:`moments`, in one pass over all rows where that is enough.
 
     Parameters
     ----------
@@ -100,67 +123,108 @@ def reduce_sample(
     --------
     >>> import numpy as np
     >>> from jointdist.kernels import Gaussian
-    >>> from jointdist.reduction import reduce_sample
+    >>> from jointdist.lowrank.reduction import reduce_sample
     >>> X = np.random.default_rng(0).normal(size=(500, 2))
     >>> small = reduce_sample(Gaussian(2.0), Gaussian(1.0), X, X[:, 0], random_state=0)
     >>> small.moments.gram_yx.shape == (small.y.rank, small.x.rank)
     True
     """
-    where = "reduce_sample"
-    x, y, weights = paired_rows(where, X, Y, sample_weight)
-    where = x.where  # who gave the rows
-    ranks = max_rank if isinstance(max_rank, tuple) else (max_rank, max_rank)
-    goals = [
-        checked_goal(where, x, tol, rank, pivoting, relative=relative) for rank in ranks
-    ]
+    x, y, weights = paired_rows("reduce_sample", X, Y, sample_weight)
     workers = executor_for(x, executor)
-    seeds = generator(where, random_state).integers(2**32, size=(2, 4))
+    ranks = max_rank if isinstance(max_rank, tuple) else (max_rank, max_rank)
+    goals = [checked_goal(x, tol, rank, pivoting, relative=relative) for rank in ranks]
+    seeds = generator(x.where, random_state).integers(2**32, size=(2, 4))
+    rngs = [np.random.default_rng(seed) for seed in seeds]
+    search = partial(pivot_search, weights=weights, executor=workers)
+    of_x = search(kernel_x, "kernel_x", x, goal=goals[0], rng=rngs[0])
+    of_y = search(kernel_y, "kernel_y", y, goal=goals[1], rng=rngs[1])
+    sums = partial(
+        collect, x=x, y=y, weights=weights, precision=precision, executor=workers
+    )
 
-    def search(side: int, kernel: Kernel, name: str, rows: Rows) -> Search:
-        eps, rng = kernel_rounding(kernel, rows, name), np.random.default_rng(seeds[side])
-        return Search(kernel, name, eps, rows, weights, goals[side], rng, workers)
-
-    searches = [search(0, kernel_x, "kernel_x", x), search(1, kernel_y, "kernel_y", y)]
-
-    def sums(sides: Sequence[Pivots]) -> Moments:
-        a, b = (side.map for side in sides)
-        return collect(a, b, x, y, weights, precision=precision, executor=workers)
-
-    # The pass can verify a tolerance only well above the rounding of its sums.
-    visible = relative and tol >= _VISIBLE and precision == "float64"
-    if pivoting == "auto" and is_large(x) and visible:
-        proposed = [on_subsample(search) for search in searches]
-        moments = sums(proposed)
-        found = [
-            _completed(*side)
-            for side in zip(searches, proposed, moments.sides, strict=True)
-        ]
-        grown = any(a.map.rank > b.map.rank for a, b in zip(found, proposed, strict=True))
-        moments = sums(found) if grown else moments.prefix(*(side.map for side in found))
+    # The pass can verify a tolerance only well above the rounding error of its sums.
+    verifiable = relative and tol >= _VERIFIABLE and precision == "float64"
+    if pivoting == "auto" and is_large(x) and verifiable:
+        first_x, first_y = on_subsample(of_x), on_subsample(of_y)
+        total = sums(first_x.map, first_y.map)
+        pivots_x = _completed(of_x, first_x, total.sides[0])
+        pivots_y = _completed(of_y, first_y, total.sides[1])
+        map_x, map_y = pivots_x.map, pivots_y.map
+        grown = map_x.rank > first_x.map.rank or map_y.rank > first_y.map.rank
+        total = sums(map_x, map_y) if grown else total.taken(map_x, map_y)
     else:
-        found = [choose_pivots(search, pivoting) for search in searches]
-        moments = sums(found)
+        pivots_x, pivots_y = choose_pivots(of_x, pivoting), choose_pivots(of_y, pivoting)
+        total = sums(pivots_x.map, pivots_y.map)
 
-    told = warn if isinstance(warn, tuple) else (warn, warn)
-    for name, goal, side, tell in zip("XY", goals, found, told, strict=True):
-        if tell:
-            warn_if_short(where, name, goal, side)
-    low = [
-        LowRank(f.map, f.rows, f.trace, f.error, s.rows)
-        for s, f in zip(searches, found, strict=True)
-    ]
-    return Reduction(low[0], low[1], moments)
+    warn_x, warn_y = warn if isinstance(warn, tuple) else (warn, warn)
+    if warn_x:
+        warn_if_short(x.where, "X", goals[0], pivots_x)
+    if warn_y:
+        warn_if_short(x.where, "Y", goals[1], pivots_y)
+    return Reduction(pivots_x.factor(x), pivots_y.factor(y), total)
 
 
-def _completed(
-    search: Search, proposed: Pivots, seen: tuple[float, NDArray[np.float64]]
-) -> Pivots:
-    """Drop pivots that all rows together do not need, or add those that are missing."""
-    trace, kept = seen
-    error = trace - float(kept.sum())
-    if error >= -_VISIBLE * trace:  # else a row is at fault, which the search will find
+def _completed(search: PivotSearch, proposed: Pivots, sums: tuple[float, Vector]) -> Pivots:
+    """Drop pivots that are not needed on all rows, or add those that are missing.
+
+    ``sums`` are the trace and the sums of squares of the features over all rows.
+    """
+    trace, squares = sums
+    error = trace - float(squares.sum())
+    if error >= -_VERIFIABLE * trace:  # else the kernel fails at a row: the search names it
         on_all_rows = proposed._replace(trace=trace, error=max(error, 0.0))
-        enough = on_all_rows.shortened(search.goal, kept)
+        enough = on_all_rows.shortened(search.goal, squares)
         if enough is not None:
             return enough
     return in_rounds(search, start=proposed)
+
+
+def moments(
+    map_x: Features,
+    map_y: Features,
+    X: object,
+    Y: object,
+    *,
+    sample_weight: object = None,
+    precision: Precision = "float64",
+    executor: Executor | None = None,
+) -> Moments:
+    r"""Collect the moments of paired rows in one pass, in row blocks.
+
+    Costs one kernel row and :math:`(m_X + m_Y)^2` multiplications a row; the memory of
+    a few blocks.
+
+    Parameters
+    ----------
+    map_x, map_y : Features
+        The features of the two sides.
+    X, Y : array, memory map or DataFrame of shape (n, d)
+        The paired rows; Y may be a vector.
+    sample_weight : array of shape (n,), optional
+        Weights of the rows: a row of weight two counts as two rows.
+    precision : {"float64", "float32"}, default="float64"
+        The precision in which features are multiplied within a block; sums over blocks
+        are always in float64.
+    executor : Executor, optional
+        How row blocks are worked on.
+
+    Returns
+    -------
+    Moments
+        The sums over all rows.
+    """
+    x, y, weights = paired_rows("moments", X, Y, sample_weight)
+    x.require_width(map_x.width)
+    y.require_width(map_y.width)
+    executor = executor_for(x, executor)
+    return collect(map_x, map_y, x, y, weights, precision=precision, executor=executor)
+
+
+def paired_rows(
+    where: str, X: object, Y: object, sample_weight: object
+) -> tuple[Rows, Rows, Vector | None]:
+    """Return the rows of both sides, equally many, and their weights."""
+    x = as_rows(X, where=where, name="X")
+    y = as_rows(Y, where=where, name="Y", vector=True)
+    require(x.n == y.n, where, "Y", f"as long as `X` ({x.n} rows)", Text(f"{y.n} rows"))
+    return x, y, as_weights(sample_weight, x)

@@ -22,7 +22,7 @@ from jointdist.data.executor import Executor, executor_for
 from jointdist.data.table import Rows
 from jointdist.kernels import Polynomial
 from jointdist.lowrank.basis import Basis, host_features, side_basis
-from jointdist.lowrank.cholesky import LowRank
+from jointdist.lowrank.factor import LowRank
 from jointdist.lowrank.features import FeatureMap
 from jointdist.lowrank.moments import collect
 

@@ -24,10 +24,10 @@ from jointdist.errors import Text, ToleranceWarning, is_whole, require
 from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import family_of
 from jointdist.lowrank.basis import Basis, double_orthogonal
-from jointdist.lowrank.features import Features
-from jointdist.lowrank.moments import Moments, moments
-from jointdist.lowrank.problem import Pivoting
-from jointdist.lowrank.reduction import Reduction, reduce_sample
+from jointdist.lowrank.factor import Pivoting
+from jointdist.lowrank.moments import Moments
+from jointdist.lowrank.protocols import Features
+from jointdist.lowrank.reduction import Reduction, moments, reduce_sample
 from jointdist.models._sklearn import y_for_Y
 from jointdist.models.dependence import Dependence, dependence
 from jointdist.models.joint import Joint

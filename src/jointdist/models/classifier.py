@@ -17,7 +17,7 @@ from jointdist.data.table import as_rows, as_weights
 from jointdist.distributions.conditional import Conditional
 from jointdist.errors import require
 from jointdist.kernels import Delta, Kernel
-from jointdist.lowrank.problem import Pivoting
+from jointdist.lowrank.factor import Pivoting
 from jointdist.models._reading import require_columns
 from jointdist.models.coefficients import Marginals, Positivity
 from jointdist.models.jdl import JointDistribution

@@ -22,10 +22,10 @@ from jointdist.distributions.support_points import Atoms, FewAtoms
 from jointdist.errors import InfeasibleError, Text, require, require_kind
 from jointdist.kernels import Delta, Kernel
 from jointdist.lowrank.basis import Basis, host_features, side_basis
+from jointdist.lowrank.factor import Pivoting
 from jointdist.lowrank.features import FeatureMap, kernel_matrix
 from jointdist.lowrank.moments import Moments
 from jointdist.lowrank.novelty import TRUSTED, largest_kernel
-from jointdist.lowrank.problem import Pivoting
 from jointdist.lowrank.randomized import is_large
 from jointdist.lowrank.reduction import Reduction
 from jointdist.models.base import KernelEstimator

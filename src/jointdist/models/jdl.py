@@ -10,7 +10,7 @@ from jointdist.data.executor import Executor, executor_for
 from jointdist.data.sample import Sample
 from jointdist.errors import Text, require, require_kind
 from jointdist.kernels import Kernel
-from jointdist.lowrank.problem import Pivoting
+from jointdist.lowrank.factor import Pivoting
 from jointdist.lowrank.reduction import Reduction
 from jointdist.models.base import JointEstimator, KernelEstimator
 from jointdist.models.coefficients import (

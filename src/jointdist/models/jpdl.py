@@ -14,13 +14,14 @@ from jointdist.data.executor import Executor, executor_for
 from jointdist.data.sample import Sample
 from jointdist.errors import Text, ToleranceWarning, is_whole, require, require_kind
 from jointdist.lowrank.basis import Basis, host_features
-from jointdist.lowrank.features import Features
-from jointdist.lowrank.moments import Moments, moments
+from jointdist.lowrank.moments import Moments
 from jointdist.lowrank.polynomials import (
     PolynomialMap,
     Polynomials,
     orthonormal_polynomials,
 )
+from jointdist.lowrank.protocols import Features
+from jointdist.lowrank.reduction import moments
 from jointdist.models._sklearn import y_for_Y
 from jointdist.models.base import JointEstimator
 from jointdist.models.coefficients import (

@@ -24,9 +24,9 @@ from jointdist.errors import Text, ToleranceWarning, is_number, is_whole, requir
 from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import Family, family_of
 from jointdist.lowrank.basis import Basis, host_features, orthogonal
-from jointdist.lowrank.cholesky import warn_if_short
+from jointdist.lowrank.factor import Pivoting
 from jointdist.lowrank.moments import Precision
-from jointdist.lowrank.problem import Pivoting
+from jointdist.lowrank.randomized import warn_if_short
 from jointdist.models._reading import read_x
 from jointdist.models.base import EXACT
 from jointdist.models.coefficients import require_arguments

@@ -10,7 +10,7 @@ from jointdist.data.executor import executor_for
 from jointdist.data.table import as_weights
 from jointdist.distributions.drawing import axes
 from jointdist.errors import Text, require
-from jointdist.lowrank.cholesky import LowRank
+from jointdist.lowrank.factor import LowRank
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -21,7 +21,7 @@ def onto_simplex(P: Vector) -> Vector:
     Examples
     --------
     >>> import numpy as np
-    >>> from jointdist.simplex import onto_simplex
+    >>> from jointdist.programs.simplex import onto_simplex
     >>> onto_simplex(np.array([[0.75, 0.75, -0.5]]))
     array([[0.5, 0.5, 0. ]])
     """

@@ -19,10 +19,9 @@ from jointdist.data.table import Rows
 from jointdist.kernels import Kernel
 from jointdist.kernels.ard import most_likely
 from jointdist.kernels.median_heuristic import Family
-from jointdist.lowrank.cholesky import LowRank, choose_pivots
+from jointdist.lowrank.factor import checked_goal, pivot_search
 from jointdist.lowrank.features import kernel_matrix
-from jointdist.lowrank.problem import Search, checked_goal, kernel_rounding
-from jointdist.lowrank.randomized import is_large, on_subsample
+from jointdist.lowrank.randomized import rough_pivots
 from jointdist.lowrank.ridge import RidgeRegression, ridge_regression
 from jointdist.regression.kriging import Kriging, kriging
 
@@ -264,12 +263,10 @@ def fit_kernel(
         As in :func:`choose_kernels`.
     """
     workers = executor_for(x, executor)
-    goal = checked_goal(x.where, x, _TOL, max_rank, "auto", relative=True)
-    rng, eps = np.random.default_rng(random_state), kernel_rounding(kernel, x, "kernel_x")
-    search = Search(kernel, "kernel_x", eps, x, weights, goal, rng, workers)
+    goal, rng = checked_goal(x, _TOL, max_rank), np.random.default_rng(random_state)
+    search = pivot_search(kernel, "kernel_x", x, weights, goal, rng=rng, executor=workers)
     # Pivots of a large table are those of a part of it: residuals judge them, not traces.
-    found = on_subsample(search) if is_large(x) else choose_pivots(search, "auto")
-    low = LowRank(found.map, found.rows, found.trace, found.error, x)
+    low = rough_pivots(search).factor(x)
     regression = ridge_regression(low, targets, weights, executor=workers)
     rows = judged_rows(x, weights, random_state)
     z, T, w = x, targets, weights

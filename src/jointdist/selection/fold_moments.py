@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from jointdist._array import Array, Vector, array_namespace, like, to_numpy
 from jointdist.data.executor import Executor
 from jointdist.lowrank.basis import Basis, side_basis
-from jointdist.lowrank.cholesky import LowRank
+from jointdist.lowrank.factor import LowRank
 from jointdist.lowrank.features import kernel_diagonal
 from jointdist.lowrank.moments import Moments, powers
 

@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jointdist._array import Vector, to_numpy
-from jointdist.data.executor import Executor, executor_for, one_blas_thread
+from jointdist.data.executor import Executor, one_blas_thread
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
 from jointdist.kernels import Kernel
 from jointdist.kernels.ard import relevant_scales
 from jointdist.kernels.median_heuristic import Family
-from jointdist.lowrank.cholesky import LowRank, factored
+from jointdist.lowrank.factor import Goal, LowRank, Pivoting, checked_goal, pivot_search
 from jointdist.lowrank.features import kernel_matrix
-from jointdist.lowrank.problem import Goal, Pivoting, Search, checked_goal, kernel_rounding
+from jointdist.lowrank.randomized import choose_pivots
 from jointdist.lowrank.ridge import ridge_regression, tried_ridges
 from jointdist.selection.config import Candidate
 from jointdist.selection.fold_moments import Side
@@ -73,7 +73,7 @@ class Factoring:
             The largest rank where none is given.
         """
         rank = most if self.max_rank is None else self.max_rank
-        return checked_goal(rows.where, rows, self.tol, rank, self.pivoting, relative=True)
+        return checked_goal(rows, self.tol, rank, self.pivoting)
 
     def factored(
         self,
@@ -98,10 +98,11 @@ class Factoring:
         most : int, optional
             The largest rank where none is given.
         """
-        eps, goal = kernel_rounding(kernel, rows, name), self.goal(rows, most)
-        rng, executor = np.random.default_rng(self.seed), executor_for(rows, self.executor)
-        search = Search(kernel, name, eps, rows, weights, goal, rng, executor)
-        return factored(search, self.pivoting)
+        goal, rng = self.goal(rows, most), np.random.default_rng(self.seed)
+        search = pivot_search(
+            kernel, name, rows, weights, goal, rng=rng, executor=self.executor
+        )
+        return choose_pivots(search, self.pivoting).factor(rows)
 
 
 class KernelContest:
