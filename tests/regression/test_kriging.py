@@ -8,6 +8,7 @@ from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
 from jointdist.data.table import Rows
 from jointdist.kernels.median_heuristic import Family
+from jointdist.regression.kernel_fit import RegressionData
 from jointdist.regression.kriging import kriging
 
 FAMILY = Family(Encoding((None, None)), (1.0, 2.0), nu=1.5)
@@ -36,7 +37,7 @@ def test_few_rows_are_all_neighbours(weighted):
     x, T = rows(50)
     w = np.random.default_rng(1).uniform(0.5, 2, size=50) if weighted else None
     noise = np.ones(50) if w is None else w.mean() / w
-    fit, left = kriging(FAMILY, x, T, w)
+    fit, left = kriging(FAMILY, RegressionData(x, T, w))
     new = rows(7, seed=2)[0]
     for column, ridge in enumerate(fit.ridge):
         truth = dense(x.source, T, noise, ridge, new.source)[:, column]
@@ -51,7 +52,7 @@ def test_few_rows_are_all_neighbours(weighted):
 def test_many_rows():
     """The nearest rows tell nearly all, and threads and blocks do not matter."""
     x, T = rows(1500)
-    fit, left = kriging(FAMILY, x, T)
+    fit, left = kriging(FAMILY, RegressionData(x, T))
     new = rows(300, seed=2)[0]
     truth = dense(x.source, T, np.ones(1500), fit.ridge[0], new.source)[:, 0]
     found = fit.predict(new)
@@ -64,7 +65,7 @@ def test_equal_rows():
     """Of more equal rows than neighbours, one is left out whichever they are."""
     X = np.repeat([[0.0, 0.0], [1.0, 1.0]], 100, axis=0)
     T = X[:, :1] + 0.1 * np.random.default_rng(0).normal(size=(200, 1))
-    fit, left = kriging(FAMILY, Rows(X, "test", "X"), T)
+    fit, left = kriging(FAMILY, RegressionData(Rows(X, "test", "X"), T))
     assert_allclose(fit.predict(Rows(X[[0, 150]], "test", "X"))[:, 0], [0, 1], atol=0.1)
     assert 0.08 < left.std() < 0.13
 
@@ -74,6 +75,6 @@ def test_words():
     X = np.c_[rng.normal(size=400), rng.integers(0, 2, size=400)]
     T = (X[:, :1] + 2 * X[:, 1:]) + 0.1 * rng.normal(size=(400, 1))
     family = Family(Encoding((None, ("a", "b"))), (1.0,), nu=0.5)
-    fit, _ = kriging(family, Rows(X, "test", "X"), T)
+    fit, _ = kriging(family, RegressionData(Rows(X, "test", "X"), T))
     found = fit.predict(Rows(np.array([[0.0, 0.0], [0.0, 1.0]]), "test", "X"))
     assert_allclose(found[:, 0], [0.0, 2.0], atol=0.2)

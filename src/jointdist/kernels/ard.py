@@ -1,63 +1,102 @@
-r"""How much each column of X matters: one scale for each, by Gaussian process evidence.
+r"""Automatic relevance determination (ARD): a length scale for each column, by evidence.
 
-Let :math:`u_1, \dots, u_r` be what X is to explain: an outcome, or leading features of Y,
-whitened. If each is a Gaussian process in x plus noise,
-:math:`u \sim N(0, \sigma^2 (K + \rho I))`, the scales of the kernel and the noise
-:math:`\rho` can be found by maximum likelihood: a column that says nothing gets a scale so
-wide that it does not count. The amplitude :math:`\sigma^2` has a closed form.
+Let :math:`u_1, \dots, u_r` be targets that X is to explain: an outcome, or leading features
+of Y. If each is a Gaussian process in x plus noise,
+:math:`u \sim N(0, \sigma^2 (K + \rho I))`, the length scales of the kernel and the noise
+:math:`\rho` can be found by maximum likelihood: a column that says nothing gets a length
+scale so wide that it does not count. The amplitude :math:`\sigma^2` has a closed form.
 
-Kernels are told by their smoothness :math:`\nu`, that of Matérn's; the Gaussian has an
-infinite one.
+The kernel is a Matérn kernel of smoothness :math:`\nu`, which for an infinite one is the
+Gaussian, times one of the categorical columns.
 """
 
 import math
-from typing import TypeAlias
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_solve, cholesky
 from scipy.linalg.lapack import dpotri
 from scipy.optimize import minimize
 
-__all__ = ["evidence", "most_likely", "relevant_scales"]
+from jointdist._array import Vector, to_numpy
+from jointdist.kernels.median_heuristic import Family
 
-Vector: TypeAlias = NDArray[np.float64]
+__all__ = [
+    "fit_length_scales",
+    "maximise_evidence",
+    "negative_log_evidence",
+    "with_length_scales",
+]
 
+# Steps of the quasi-Newton method, after which length scales hardly change.
 _STEPS = 40
-_PRIOR = 3.0  # the standard deviation of the logarithm of a squared inverse scale
-_NOISE = 1e-6, 0.1, 1e3  # the least, the first and the most
-_RANGE = 12.0  # of the logarithm of a squared inverse scale
+# The standard deviation of the prior of the logarithm of a squared inverse length scale:
+# wide, two standard deviations are a factor of 20 of the length scale, and proper, so that
+# the length scales of irrelevant columns stay finite.
+_PRIOR = 3.0
+# The least noise, the first guess and the largest, in units of the amplitude: from a
+# condition number that Cholesky's method can bear to targets that are nothing but noise.
+_NOISE = 1e-6, 0.1, 1e3
+# The bound of the logarithm of a squared inverse length scale, four standard deviations.
+_RANGE = 12.0
 _NEAR = 1e-6  # distances below are rounding of zero
-_FAR = 1e-40  # kernels below are zero: products of tiny numbers are slow
+_FAR = 1e-40  # kernels below are zero: products of subnormal numbers are slow
 
 
-def relevant_scales(
-    Z: Vector, U: Vector, *, similarity: Vector | None = None, nu: float = math.inf
+def fit_length_scales(
+    family: Family,
+    X: Vector,
+    targets: Vector,
+    *,
+    start: Vector | None = None,
+    steps: int = _STEPS,
 ) -> Vector:
-    """Return one factor for each column, by which its scale is to be multiplied.
+    """Return the parameters of the kernel of a family with the largest evidence.
 
     Parameters
     ----------
-    Z : array of shape (n, d)
-        The columns, each divided by a first guess of its scale.
-    U : array of shape (n, r)
-        What they are to explain.
-    similarity : array of shape (n, n), optional
-        A kernel matrix of other columns, by which that of these is multiplied.
-    nu : {0.5, 1.5, inf}, default=inf
-        The smoothness of the kernel.
+    family : Family
+        The kernels, with first guesses of the length scales.
+    X : array of shape (n, d)
+        Distinct rows of X, encoded.
+    targets : array of shape (n, r)
+        What they are to explain, centred.
+    start : array of shape (p + 1,), optional
+        Where to start from, as the result for other rows.
+    steps : int, default=40
+        The largest number of steps.
 
     Returns
     -------
-    array of shape (d,)
-        The factors; ones if the search fails.
+    array of shape (p + 1,)
+        For each of the p columns of numbers the logarithm of the squared factor by which
+        its length scale is divided, and the logarithm of the noise.
     """
-    theta = most_likely(Z, U, similarity=similarity, nu=nu)
-    factors: Vector = np.exp(-theta[:-1] / 2)
-    return factors
+    words = family.of_words
+    similarity = None
+    if words is not None:
+        similarity = to_numpy(words(X, X)).astype(np.float64, copy=False)
+    Z = X[:, family.numbers] / np.asarray(family.scales)
+    return maximise_evidence(
+        Z, targets, similarity=similarity, nu=family.nu, start=start, steps=steps
+    )
 
 
-def most_likely(
+def with_length_scales(family: Family, theta: Vector) -> Family:
+    """Return the family with a length scale for each column.
+
+    Parameters
+    ----------
+    family : Family
+        The kernels, with the first guesses of their length scales.
+    theta : array of shape (p + 1,)
+        The result of :func:`fit_length_scales`.
+    """
+    scales = np.asarray(family.scales) * np.exp(-theta[:-1] / 2)
+    return replace(family, scales=tuple(scales.tolist()), name="each")
+
+
+def maximise_evidence(
     Z: Vector,
     U: Vector,
     *,
@@ -66,29 +105,36 @@ def most_likely(
     start: Vector | None = None,
     steps: int = _STEPS,
 ) -> Vector:
-    """Return the parameters of the largest evidence, under a weak prior on the scales.
+    """Return the parameters with the largest evidence, under a weak prior on length scales.
 
     Parameters
     ----------
-    Z, U, similarity, nu
-        As in :func:`relevant_scales`.
+    Z : array of shape (n, d)
+        The columns, each divided by a first guess of its length scale.
+    U : array of shape (n, r)
+        The targets.
+    similarity : array of shape (n, n), optional
+        The kernel matrix of other columns, by which that of these is multiplied.
+    nu : {0.5, 1.5, inf}, default=inf
+        The smoothness of the kernel.
     start : array of shape (d + 1,), optional
-        Where to start from, as the result for other rows; by default from scales of one.
+        Where to start from, as the result for other rows; by default from length scales
+        of one.
     steps : int, default=40
-        The most steps.
+        The largest number of steps.
 
     Returns
     -------
     array of shape (d + 1,)
-        The logarithms of the squared inverse scales, and of the noise; where the search
-        started, if it fails.
+        The logarithms of the squared inverse length scales, and of the noise; where the
+        search started, if it fails.
     """
     d = Z.shape[1]
     Z = Z - Z.mean(axis=0)
 
     def loss(theta: Vector) -> tuple[float, Vector]:
         try:
-            value, slope = evidence(theta, Z, U, similarity, nu=nu)
+            value, slope = negative_log_evidence(theta, Z, U, similarity, nu=nu)
         except LinAlgError:
             return np.inf, np.zeros_like(theta)
         inner = theta[:d] / _PRIOR
@@ -110,7 +156,7 @@ def most_likely(
     return np.asarray(found.x if good else start)
 
 
-def evidence(
+def negative_log_evidence(
     theta: Vector,
     Z: Vector,
     U: Vector,
@@ -118,18 +164,18 @@ def evidence(
     *,
     nu: float = math.inf,
 ) -> tuple[float, Vector]:
-    r"""Return the negative log-likelihood, but for constants, and its gradient.
+    r"""Return the negative log marginal likelihood, up to constants, and its gradient.
 
-    At the best amplitude it is :math:`\tfrac r2 (n \log \sigma^2 + \log|K + \rho I|)`.
+    At the best amplitude the former is :math:`\tfrac r2 (n \log \sigma^2 + \log|K + \rho I|)`.
 
     Parameters
     ----------
     theta : array of shape (d + 1,)
-        The logarithms of the squared inverse scales, and of the noise.
+        The logarithms of the squared inverse length scales, and of the noise.
     Z : array of shape (n, d)
         The columns.
     U : array of shape (n, r)
-        What they explain.
+        The targets.
     similarity : array of shape (n, n), optional
         A matrix by which the kernel matrix is multiplied.
     nu : {0.5, 1.5, inf}, default=inf

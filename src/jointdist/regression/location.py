@@ -1,7 +1,7 @@
-"""What forecasts the location: kernels, or any regressor, and what it says of rows left out."""
+"""The location of outcomes given x: regressors with out-of-fold forecasts, stacked."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
@@ -9,157 +9,232 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from jointdist._array import Vector, to_numpy
 from jointdist.data.executor import Executor
 from jointdist.data.table import Rows
+from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import Family
+from jointdist.regression.kernel_fit import RegressionData
 from jointdist.regression.kernel_ridge import KernelRegression, kernel_regression
 from jointdist.regression.out_of_fold import FoldModels, out_of_fold, seeded
 from jointdist.regression.splits import Training
+from jointdist.regression.stacking import stacking_weights
 
-__all__ = ["Forecaster", "Forecasters", "boosting"]
+__all__ = ["Location", "StackedLocation", "fit_location"]
 
-_RANK = 1024  # of factors
-_MANY = 5_000  # rows of which trees may have more leaves
+# The largest rank of a factor of a kernel matrix: that of kernels which are chosen in all
+# estimators, seconds for 10,000 rows.
+_RANK = 1024
+# Rows below which "auto" is kernel regression alone: folds are too small for trees.
+_SMALL = 50
+# Rows from which trees have 63 leaves instead of 15.
+_MANY, _LEAVES = 5_000, (15, 63)
 
 
-@dataclass(frozen=True, eq=False)
-class Forecaster:
-    """A regressor of the location.
+class Location(Protocol):
+    """A fitted regressor of the location."""
 
-    Attributes
-    ----------
-    model : KernelRegression or FoldModels
-        The regressor.
-    coded : bool
-        Whether it reads coded numbers, or what users give.
-    """
+    @property
+    def model(self) -> Any:
+        """The regressor, as users see it."""
 
-    model: KernelRegression | FoldModels
-    coded: bool
+    @property
+    def kernel(self) -> Kernel | None:
+        """The leading kernel of a kernel regression; None for others."""
 
     def predict(
         self, x: Rows, table: Any, doubt: Vector, executor: Executor | None
     ) -> Vector:
-        """Return forecasts; where x is unlike the sample, kernels tell no more than the mean.
+        """Return forecasts at rows, ``(q, r)``.
 
         Parameters
         ----------
         x : Rows
-            The rows, coded.
+            The rows, encoded.
         table : array or DataFrame
-            The same, as users give them.
+            The same rows, as users give them.
         doubt : array of shape (q,)
-            How little kernels are to be trusted there, from zero to one.
+            How far the rows are out of distribution, from zero to one.
         executor : Executor, optional
             How row blocks are worked on.
         """
-        if isinstance(self.model, KernelRegression):
-            told = self.model.predict(x, executor) - self.model.mean
-            found: Vector = self.model.mean + (1 - doubt)[:, None] * told
-            return found
-        return self.model.predict(to_numpy(x.read(0, x.n)) if self.coded else table)
 
 
 @dataclass(frozen=True, eq=False)
-class Forecasters:
-    """How regressors of the location are fitted.
+class _KernelLocation:
+    """Kernel regression, which reverts to the mean out of distribution."""
+
+    model: KernelRegression
+
+    @property
+    def kernel(self) -> Kernel | None:
+        return self.model.kernel
+
+    def predict(
+        self, x: Rows, table: Any, doubt: Vector, executor: Executor | None
+    ) -> Vector:
+        del table
+        mean = self.model.mean
+        found: Vector = mean + (1 - doubt)[:, None] * (
+            self.model.predict(x, executor) - mean
+        )
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class _EncodedLocation:
+    """Regressors that read categories as numbers."""
+
+    model: FoldModels
+    kernel: Kernel | None = None
+
+    def predict(
+        self, x: Rows, table: Any, doubt: Vector, executor: Executor | None
+    ) -> Vector:
+        del table, doubt, executor
+        return self.model.predict(to_numpy(x.read(0, x.n)))
+
+
+@dataclass(frozen=True, eq=False)
+class _TableLocation:
+    """Regressors that read tables as users give them."""
+
+    model: FoldModels
+    kernel: Kernel | None = None
+
+    def predict(
+        self, x: Rows, table: Any, doubt: Vector, executor: Executor | None
+    ) -> Vector:
+        del x, doubt, executor
+        return self.model.predict(table)
+
+
+@dataclass(frozen=True, eq=False)
+class StackedLocation:
+    """A weighted average of regressors of the location.
 
     Attributes
     ----------
-    data : Training
-        The rows.
-    family : Family
-        The kernels of X.
-    cv : int, splitter or iterable of splits
-        The parts that are held out in turn.
-    seed : int
-        The seed.
-    where : str
-        The estimator they belong to, for messages.
-    executor : Executor, optional
-        How row blocks are worked on.
+    parts : list of Location
+        The regressors.
+    weights : array of shape (k, r)
+        Their weights for each column of outcomes; the sum is one.
     """
 
-    data: Training
-    family: Family
-    cv: Any
-    seed: int
-    where: str
-    executor: Executor | None
+    parts: list[Location]
+    weights: Vector
 
-    def kernels(self) -> tuple[Forecaster, Vector]:
-        """Return kernel regression, with its forecasts of rows that are left out.
+    @property
+    def kernel(self) -> Kernel | None:
+        """The leading kernel of kernel regression; None if there is none."""
+        kernels = (part.kernel for part in self.parts)
+        return next((kernel for kernel in kernels if kernel is not None), None)
 
-        One by one, by its formula; in parts, if these were given.
-        """
-        sample, T = self.data.sample, self.data.outcomes
-        found, left = self._regression(np.arange(sample.n))
-        forecasts = T - left
-        if self.data.own is not None:
-            for one in self.data.splits(self.cv, self.seed):
-                fit, _ = self._regression(one.fit)
-                forecasts[one.out] = fit.predict(sample.x.subset(one.out), self.executor)
-        return Forecaster(found, coded=True), forecasts
-
-    def _regression(self, rows: Any) -> tuple[KernelRegression, Vector]:
-        sample, T = self.data.sample, self.data.outcomes
-        every = len(rows) == sample.n
-        x = sample.x if every else sample.x.subset(rows)
-        w = sample.weights if every or sample.weights is None else sample.weights[rows]
-        return kernel_regression(
-            self.family,
-            x,
-            T if every else T[rows],
-            w,
-            max_rank=_RANK,
-            random_state=self.seed,
-            executor=self.executor,
-        )
-
-    def coded(self, regressor: Any) -> tuple[Forecaster, Vector]:
-        """Return a regressor of coded numbers, with its forecasts of rows held out.
+    def predict(
+        self, x: Rows, table: Any, doubt: Vector, executor: Executor | None
+    ) -> Vector:
+        """Return forecasts at rows, ``(q, r)``.
 
         Parameters
         ----------
-        regressor : estimator
-            The regressor.
+        x, table, doubt, executor
+            As for each :class:`Location`.
         """
-        sample, T = self.data.sample, self.data.outcomes
-        splits = self.data.splits(self.cv, self.seed)
-        z = to_numpy(sample.x.read(0, sample.n))
-        models, found = out_of_fold(
-            regressor, z, T, sample.weights, splits=splits, where=self.where
-        )
-        return Forecaster(models, coded=True), found
-
-    def given(self, regressor: Any) -> tuple[Forecaster, Vector]:
-        """Return a regressor of rows as they were given, with its forecasts of those held out.
-
-        Parameters
-        ----------
-        regressor : estimator
-            The regressor.
-        """
-        data = self.data
-        splits = data.splits_given(self.cv, self.seed)
-        rows = data.table, data.given_outcomes, data.given.weights
-        own = seeded(regressor, self.seed)
-        models, found = out_of_fold(own, *rows, splits=splits, where=self.where)
-        return Forecaster(models, coded=False), found[data.settled.rows]
+        found = [part.predict(x, table, doubt, executor) for part in self.parts]
+        average: Vector = np.einsum("kr,kqr->qr", self.weights, np.stack(found))
+        return average
 
 
-def boosting(words: list[bool], n: int) -> Any:
-    """Return gradient boosting.
+def fit_location(
+    regressor: Any,
+    data: Training,
+    family: Family,
+    *,
+    where: str,
+    executor: Executor | None = None,
+) -> tuple[StackedLocation, Vector]:
+    """Return the average of regressors of the location, and its out-of-fold residuals.
 
     Parameters
     ----------
-    words : list of bool
-        Which columns are categories.
-    n : int
-        The number of rows.
+    regressor : "auto", "kernel", estimator, or sequence of these
+        The regressors; ``"auto"`` are kernel regression and gradient boosting.
+    data : Training
+        The rows and the folds.
+    family : Family
+        The kernels of X.
+    where : str
+        The estimator, for messages.
+    executor : Executor, optional
+        How row blocks are worked on.
+
+    Returns
+    -------
+    tuple of StackedLocation and array of shape (n, r)
+        The average, and the outcomes minus its forecasts of rows held out.
     """
+    auto = isinstance(regressor, str) and regressor == "auto"
+    named = regressor if isinstance(regressor, list | tuple) else [regressor]
+    fits = [
+        _kernels(data, family, executor)
+        if isinstance(one, str)
+        else _as_given(one, data, where)
+        for one in named
+    ]
+    if auto and data.sample.n >= _SMALL:
+        fits.append(_boosted(data, family, where))
+    parts, forecasts = zip(*fits, strict=True)
+    residuals = data.outcomes - np.stack(forecasts)
+    weights = stacking_weights(residuals, data.sample.weights)
+    average: Vector = np.einsum("kr,knr->nr", weights, residuals)
+    return StackedLocation(list(parts), weights), average
+
+
+def _kernels(
+    data: Training, family: Family, executor: Executor | None
+) -> tuple[Location, Vector]:
+    """Return kernel regression, with leave-one-out forecasts by its closed form.
+
+    If users give folds, forecasts are those of regressions without each fold.
+    """
+    sample = data.sample
+    every = RegressionData(sample.x, data.outcomes, sample.weights)
+
+    def fitted(rows: RegressionData) -> tuple[KernelRegression, Vector]:
+        return kernel_regression(
+            family, rows, max_rank=_RANK, random_state=data.seed, executor=executor
+        )
+
+    model, residuals = fitted(every)
+    forecasts = every.targets - residuals
+    if data.own is not None:
+        for split in data.splits:
+            fit, _ = fitted(every.take(split.fit))
+            forecasts[split.out] = fit.predict(sample.x.subset(split.out), executor)
+    return _KernelLocation(model), forecasts
+
+
+def _boosted(data: Training, family: Family, where: str) -> tuple[Location, Vector]:
+    """Return gradient boosting of encoded rows, with out-of-fold forecasts."""
+    words = [known is not None for known in family.encoding.categories]
+    regressor = _boosting(words, data.sample.n)
+    z = to_numpy(data.sample.x.read(0, data.sample.n))
+    rows = z, data.outcomes, data.sample.weights
+    models, forecasts = out_of_fold(regressor, *rows, splits=data.splits, where=where)
+    return _EncodedLocation(models), forecasts
+
+
+def _as_given(regressor: Any, data: Training, where: str) -> tuple[Location, Vector]:
+    """Return a regressor of rows as users give them, with out-of-fold forecasts."""
+    rows = data.table, data.given_outcomes, data.given.weights
+    one, splits = seeded(regressor, data.seed), data.splits_given
+    models, forecasts = out_of_fold(one, *rows, splits=splits, where=where)
+    return _TableLocation(models), forecasts[data.settled.rows]
+
+
+def _boosting(words: list[bool], n: int) -> Any:
+    """Return gradient boosting: slow and long, as many learners are averaged."""
     return HistGradientBoostingRegressor(
         learning_rate=0.05,
         max_iter=400,
-        max_leaf_nodes=15 if n < _MANY else 63,
+        max_leaf_nodes=_LEAVES[n >= _MANY],
         min_samples_leaf=5,
         categorical_features=words if any(words) else None,
         early_stopping=False,

@@ -1,4 +1,4 @@
-"""Regressors of any kind: what they forecast for rows that they were not fitted to."""
+"""Out-of-fold forecasts of any regressor with the interface of scikit-learn."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,33 +7,34 @@ from typing import Any, NamedTuple
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from jointdist._array import Vector
+from jointdist._array import Index, Vector, to_numpy
+from jointdist.data.encoding import Encoding
+from jointdist.data.table import Rows
 from jointdist.errors import Text, require
 
-__all__ = ["FoldModels", "Split", "out_of_fold", "seeded", "take_rows"]
+__all__ = ["FoldModels", "Split", "as_table", "out_of_fold", "seeded", "take_rows"]
 
 
 class Split(NamedTuple):
-    """Numbers of rows.
+    """The rows of a fold: indices to fit to, and to hold out.
 
     Attributes
     ----------
     fit : array of int
-        Those that a model is fitted to.
+        The rows that a model is fitted to.
     out : array of int
-        Those that are held out.
+        The rows that are held out.
     """
 
-    fit: NDArray[np.intp]
-    out: NDArray[np.intp]
+    fit: Index
+    out: Index
 
     @classmethod
-    def without(cls, out: NDArray[np.intp], n: int) -> "Split":
-        """Return all of n rows to fit to but those that are held out.
+    def without(cls, out: Index, n: int) -> "Split":
+        """Return the split that fits to all of n rows but those that are held out.
 
         Parameters
         ----------
@@ -47,12 +48,12 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FoldModels:
-    """Regressors of several targets, each fitted to all rows but those of a part.
+    """Regressors of several targets, each fitted to all rows but those of a fold.
 
     Attributes
     ----------
     models : list of list of estimator
-        For each target, a model for each part.
+        For each target, a model for each fold.
     where : str
         The estimator they belong to, for messages.
     """
@@ -69,8 +70,8 @@ class FoldModels:
             The rows.
         """
         found = [
-            np.mean([_forecast(self.where, model, X) for model in own], axis=0)
-            for own in self.models
+            np.mean([_forecast(self.where, model, X) for model in folds], axis=0)
+            for folds in self.models
         ]
         return np.stack(found, axis=1)
 
@@ -84,20 +85,20 @@ def out_of_fold(
     splits: list[Split],
     where: str,
 ) -> tuple[FoldModels, Vector]:
-    """Return regressors, and their forecasts of the rows that are held out of each.
+    """Return the regressors of all folds, and their forecasts of the rows held out.
 
     Parameters
     ----------
     regressor : estimator
-        A regressor of scikit-learn's kind; it is cloned.
+        A regressor with the interface of scikit-learn; it is cloned.
     X : array or DataFrame of shape (n, d)
         The rows.
     targets : array of shape (n, r)
-        The targets; each has its own regressors.
+        The targets; each gets regressors of its own.
     weights : array of shape (n,), optional
         The weights of the rows.
     splits : list of Split
-        The rows that each is fitted to, and those that are held out.
+        The folds.
     where : str
         The caller, for messages.
 
@@ -108,32 +109,32 @@ def out_of_fold(
     """
     found = np.full(targets.shape, np.nan)
     models: list[list[Any]] = [[] for _ in targets.T]
-    for one in splits:
-        z, out = take_rows(X, one.fit), take_rows(X, one.out)
-        w = None if weights is None else weights[one.fit]
-        for column, own in enumerate(models):
+    for split in splits:
+        z, out = take_rows(X, split.fit), take_rows(X, split.out)
+        w = None if weights is None else weights[split.fit]
+        for column, fitted in enumerate(models):
             model = clone(regressor)
-            _fit(where, model, z, targets[one.fit, column], w)
-            found[one.out, column] = _forecast(where, model, out)
-            own.append(model)
+            _fit(where, model, z, targets[split.fit, column], w)
+            found[split.out, column] = _forecast(where, model, out)
+            fitted.append(model)
     return FoldModels(models, where), found
 
 
 def seeded(regressor: Any, seed: int) -> Any:
-    """Return a clone whose seeds are given, also those of what it is made of.
+    """Return a clone of a regressor with all its seeds set, also those of its parts.
 
     Parameters
     ----------
     regressor : estimator
-        A regressor of scikit-learn's kind.
+        A regressor with the interface of scikit-learn.
     seed : int
-        For those that have none.
+        The seed from which those that are None are drawn.
     """
-    own, rng = clone(regressor), np.random.default_rng(seed)
-    params = own.get_params() if hasattr(own, "get_params") else {}
+    model, rng = clone(regressor), np.random.default_rng(seed)
+    params = model.get_params() if hasattr(model, "get_params") else {}
     names = [name for name in sorted(params) if name.split("__")[-1] == "random_state"]
     seeds = {name: int(rng.integers(2**31)) for name in names if params[name] is None}
-    return own.set_params(**seeds) if seeds else own
+    return model.set_params(**seeds) if seeds else model
 
 
 def _fit(where: str, model: Any, X: Any, y: Vector, weights: Vector | None) -> None:
@@ -148,7 +149,7 @@ def _fit(where: str, model: Any, X: Any, y: Vector, weights: Vector | None) -> N
 
 @contextmanager
 def _named(where: str, model: Any, done: str) -> Iterator[None]:
-    """Tell whose errors they are: users know their regressor by its name."""
+    """Turn errors of a regressor into ours, which name it."""
     try:
         yield
     except Exception as error:
@@ -160,7 +161,7 @@ def _named(where: str, model: Any, done: str) -> Iterator[None]:
 
 
 def _forecast(where: str, model: Any, X: Any) -> Vector:
-    """Return forecasts as a vector of finite numbers."""
+    """Return forecasts as a vector, after checking that they are finite numbers."""
     with _named(where, model, "asked for forecasts"):
         found = np.asarray(model.predict(X), dtype=np.float64)
     n, name = len(X), type(model).__name__
@@ -172,17 +173,34 @@ def _forecast(where: str, model: Any, X: Any) -> Vector:
     return found.reshape(n)
 
 
-def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
-    """Return rows of a table of any kind, as what it is.
+def take_rows(X: Any, rows: Index) -> Any:
+    """Return rows of a table, in the type of the table.
 
     Parameters
     ----------
     X : array, DataFrame or sequence
         The table.
     rows : array of int
-        The numbers of the rows.
+        The indices of the rows.
     """
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
         return frame[rows].to_native()
     return X[rows] if hasattr(X, "shape") else [X[i] for i in rows]
+
+
+def as_table(X: Any, encoding: Encoding, x: Rows) -> Any:
+    """Return rows of X as regressors read them: numbers, or the table that users give.
+
+    Parameters
+    ----------
+    X : array, DataFrame or sequence
+        The rows, as users give them.
+    encoding : Encoding
+        How their columns became numbers.
+    x : Rows
+        The rows, encoded.
+    """
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    as_given = isinstance(frame, nw.DataFrame) or not encoding.numeric
+    return X if as_given else to_numpy(x.read(0, x.n))

@@ -1,10 +1,12 @@
 r"""The scale of outcomes given x: kernel ridge regression of the logarithms of residuals.
 
-Of :math:`\log(e^2 + c^2)`, with a small :math:`c` so that no residual counts too much, on the
-forecast itself and on x; half of it is the logarithm of the scale.
+The targets are :math:`\log(e^2 + c^2)` for out-of-fold residuals :math:`e`, with a small
+:math:`c` so that no residual counts too much. They are regressed on the forecast and on x;
+half of the prediction is the logarithm of the scale.
 """
 
 from dataclasses import dataclass
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -14,41 +16,55 @@ from jointdist.data.executor import Executor
 from jointdist.data.table import Rows
 from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import family_of
-from jointdist.regression.kernel_ridge import KernelFit, averaged, fit_kernel
+from jointdist.regression.kernel_fit import KernelFit, RegressionData, fit_kernel
+from jointdist.regression.stacking import stacking_weights
 
-__all__ = ["Spread", "blurred", "fit_spread", "near_forecasts"]
+__all__ = [
+    "ConstantScale",
+    "Scale",
+    "ScaleRegression",
+    "constant_scale",
+    "fit_scale",
+    "forecast_kernel",
+]
 
-_SMALL = 0.1  # of the median residual: smaller ones are as large
-_TAILS = 0.005, 0.995  # beyond these levels scales are cut
+# The constant c in units of the median absolute residual: a tenth bounds the logarithm of
+# the residuals that happen to be near zero, and leaves the others as they are.
+_SMALL = 0.1
+# The levels of the quantiles of the fitted logarithms beyond which scales are clipped.
+_TAILS = 0.005, 0.995
+# The largest rank: logarithms of residuals are noisy, so that few functions can be learned.
 _RANK = 256
-# Forecasts of rows left out know what they miss: the smaller a ridge, the more they tell.
+# The ridges that are tried. None is tiny, as the out-of-fold forecasts know their residuals:
+# the smaller a ridge, the more of them shows.
 _RIDGES = 10.0 ** np.arange(-4, 2.1, 0.5)
-_WINDOW = 20  # rows of nearly the same forecast, at least
-_TOLD = 0.1  # the mean correlation of forecasts and what they miss, among these
-_BLURS = tuple((10.0 ** np.arange(-4, 1.1, 0.25)).tolist())  # of noise, in what is missed
-_NARROW = 0.5  # of the median scale of forecasts
+# The length scale of the kernel of the forecast, in units of the median heuristic. Half, as
+# the shape of residuals varies within the range of the forecast.
+_NARROW = 0.5
+
+
+class Scale(Protocol):
+    """The scale of outcomes, as a function of x and the forecast."""
+
+    @property
+    def value(self) -> Any:
+        """What users see: the numbers of a constant scale, or the regression."""
+
+    def at(self, x: Rows, p: Rows, executor: Executor | None = None) -> Vector:
+        """Return the scales at rows, ``(q, r)``."""
 
 
 @dataclass(frozen=True, eq=False)
-class Spread:
-    """Scales given the forecast and x.
+class ConstantScale:
+    """A scale for each column of outcomes, whatever x is.
 
     Attributes
     ----------
-    parts : list of KernelFit
-        Regressions of logarithms: the first on the forecast, others on x.
-    shares : array of shape (k, r)
-        Their shares in the average for each column; the sum is one.
-    ends : array of shape (2, r)
-        The least and the largest logarithm.
-    unit : array of shape (r,)
-        What scales are multiplied by, so that residuals have standard deviation one.
+    value : array of shape (r,)
+        The scales.
     """
 
-    parts: list[KernelFit]
-    shares: Vector
-    ends: Vector
-    unit: Vector
+    value: Vector
 
     def at(self, x: Rows, p: Rows, executor: Executor | None = None) -> Vector:
         """Return the scales at rows, ``(q, r)``.
@@ -60,36 +76,87 @@ class Spread:
         executor : Executor, optional
             How row blocks are worked on.
         """
-        tables = [p] + [x] * (len(self.parts) - 1)
-        found = [
-            fit.regression.predict(table, fit.ridge, executor)
-            for fit, table in zip(self.parts, tables, strict=True)
-        ]
+        del p, executor
+        return np.broadcast_to(self.value, (x.n, len(self.value)))
+
+
+@dataclass(frozen=True, eq=False)
+class ScaleRegression:
+    """Scales by regressions of the logarithms of squared residuals.
+
+    Attributes
+    ----------
+    on_forecast, on_x : KernelFit
+        The regression on the forecast, and that on x.
+    shares : array of shape (2, r)
+        Their weights in the average for each column; the sum is one.
+    ends : array of shape (2, r)
+        The least and the largest logarithm.
+    unit : array of shape (r,)
+        The factor of the scales with which residuals have standard deviation one.
+    """
+
+    on_forecast: KernelFit
+    on_x: KernelFit
+    shares: Vector
+    ends: Vector
+    unit: Vector
+
+    @property
+    def value(self) -> Self:
+        """The regression itself."""
+        return self
+
+    def at(self, x: Rows, p: Rows, executor: Executor | None = None) -> Vector:
+        """Return the scales at rows, ``(q, r)``.
+
+        Parameters
+        ----------
+        x, p : Rows
+            The rows of x, and their forecasts.
+        executor : Executor, optional
+            How row blocks are worked on.
+        """
+        found = [self.on_forecast.predict(p, executor), self.on_x.predict(x, executor)]
         logs = np.einsum("kr,kqr->qr", self.shares, np.stack(found))
         scales: Vector = self.unit * np.exp(np.clip(logs, *self.ends) / 2)
         return scales
 
 
-def fit_spread(
+def constant_scale(residuals: Vector, weights: Vector | None = None) -> ConstantScale:
+    """Return the root mean square of the residuals of each column; one if it is zero.
+
+    Parameters
+    ----------
+    residuals : array of shape (n, r)
+        The out-of-fold residuals.
+    weights : array of shape (n,), optional
+        The weights of the rows.
+    """
+    s = np.sqrt(np.average(residuals**2, axis=0, weights=weights))
+    return ConstantScale(np.where(s > 0, s, 1.0))
+
+
+def fit_scale(
+    kernel: Kernel,
     x: Rows,
     p: Rows,
-    left: Vector,
-    kernels: list[Kernel],
+    residuals: Vector,
     weights: Vector | None = None,
     *,
     random_state: int = 0,
     executor: Executor | None = None,
-) -> tuple[Spread, Vector]:
-    """Return scales, and those of the rows themselves when each is left out.
+) -> tuple[ScaleRegression, Vector]:
+    """Return the scale as a function of x and the forecast, and its leave-one-out values.
 
     Parameters
     ----------
+    kernel : Kernel
+        The kernel of x.
     x, p : Rows
-        The rows of x, and their forecasts.
-    left : array of shape (n, r)
-        What the forecasts miss.
-    kernels : list of Kernel
-        Kernels of x to try, beside one of the forecast.
+        The rows of x, and their out-of-fold forecasts.
+    residuals : array of shape (n, r)
+        The out-of-fold residuals.
     weights : array of shape (n,), optional
         The weights of the rows.
     random_state : int, default=0
@@ -99,104 +166,39 @@ def fit_spread(
 
     Returns
     -------
-    tuple of Spread and array of shape (n, r)
-        The scales.
+    tuple of ScaleRegression and array of shape (n, r)
+        The scale, and its values at the rows, each left out in turn.
     """
-    middle = _quantiles(np.abs(left), np.array([0.5]), weights)[0]
+    middle = _quantiles(np.abs(residuals), np.array([0.5]), weights)[0]
     small = np.maximum(_SMALL * middle, np.finfo(float).tiny ** 0.5)
-    logs = np.log(left**2 + small**2)
-    options = {"max_rank": _RANK, "ridges": _RIDGES, "random_state": random_state}
-    options |= {"executor": executor}
-    tables = [p] + [x] * len(kernels)
-    fits, missed = [], []
-    for table, kernel in zip(tables, [near_forecasts(p, weights), *kernels], strict=True):
-        fit = fit_kernel(kernel, table, logs, weights, **options)  # type: ignore[arg-type]
-        fits.append(fit)
-        missed.append(fit.regression.residuals(table, logs, weights, fit.ridge, executor))
-    shares = averaged(np.stack(missed), weights)
-    logs -= np.einsum("kr,knr->nr", shares, np.stack(missed))
+    logs = np.log(residuals**2 + small**2)
+
+    def fitted(kernel: Kernel, table: Rows) -> tuple[KernelFit, Vector]:
+        data = RegressionData(table, logs, weights)
+        fit = fit_kernel(
+            kernel,
+            data,
+            max_rank=_RANK,
+            ridges=_RIDGES,
+            random_state=random_state,
+            executor=executor,
+        )
+        return fit, fit.residuals(data, executor)
+
+    on_forecast, first = fitted(forecast_kernel(p, weights), p)
+    on_x, second = fitted(kernel, x)
+    left = np.stack([first, second])
+    shares = stacking_weights(left, weights)
+    logs = logs - np.einsum("kr,knr->nr", shares, left)
     ends = _quantiles(logs, np.array(_TAILS), weights)
     scales = np.exp(np.clip(logs, *ends) / 2)
-    unit = np.sqrt(np.average((left / scales) ** 2, axis=0, weights=weights))
+    unit = np.sqrt(np.average((residuals / scales) ** 2, axis=0, weights=weights))
     unit = np.where(unit > 0, unit, 1.0)  # residuals of a constant are zero
-    return Spread(fits, shares, ends, unit), unit * scales
+    return ScaleRegression(on_forecast, on_x, shares, ends, unit), unit * scales
 
 
-def _quantiles(values: Vector, levels: Vector, weights: Vector | None) -> Vector:
-    """Return quantiles of columns, between the rows: of weights, those next to a level."""
-    if weights is None:
-        return np.quantile(values, levels, axis=0)
-    found = np.empty((len(levels), values.shape[1]))
-    for own, column in zip(found.T, values.T, strict=True):
-        order = np.argsort(column, kind="stable")
-        w = weights[order]
-        middle = np.cumsum(w) - w / 2  # the first row is at zero, the last at one
-        at = (middle - middle[0]) / max(middle[-1] - middle[0], np.finfo(float).tiny)
-        own[:] = np.interp(levels, at, column[order])
-    return found
-
-
-def blurred(
-    p: Vector, missed: Vector, rng: np.random.Generator, weights: Vector | None = None
-) -> Vector:
-    """Return forecasts of rows left out that do not tell what they miss.
-
-    The mean of all others is the lower, the higher a row: where X says little, or takes few
-    values, such forecasts differ by nothing else, and a law given them would know the outcome.
-    So much noise is added that, among rows of nearly the same forecast, those that miss more
-    are forecast neither higher nor lower.
-
-    Parameters
-    ----------
-    p : array of shape (n, d)
-        The forecasts.
-    missed : array of shape (n, d)
-        What they miss.
-    rng : Generator
-        The noise.
-    weights : array of shape (n,), optional
-        The weights of the rows.
-    """
-    found = p.copy()
-    w = np.ones(len(p)) if weights is None else weights
-    limit = max(_TOLD, 2.5 / np.sqrt(w.sum() ** 2 / (w @ w)))
-    for own, given, left in zip(found.T, p.T, missed.T, strict=True):
-        mean = np.average(left, weights=w)
-        unit = float(np.sqrt(np.average((left - mean) ** 2, weights=w)))
-        noise = rng.normal(size=len(own))
-        for size in (0.0, *_BLURS):
-            own[:] = given + size * unit * noise
-            if _told(own, left, w) < limit:
-                break
-        else:
-            own[:] = np.average(given, weights=w)
-    return found
-
-
-def _told(p: Vector, missed: Vector, w: Vector) -> float:
-    """Return the largest mean correlation among rows of nearly the same forecast.
-
-    They may be few or many, up to all rows.
-    """
-    order, n, found = np.argsort(p, kind="stable"), len(p), 0.0
-    width = n
-    while width >= min(_WINDOW, n):
-        rows = order[: n // width * width].reshape(-1, width)
-        own = w[rows]
-        total = own.sum(axis=1, keepdims=True)
-
-        both = p[rows], missed[rows]
-        a, b = (z - (own * z).sum(axis=1, keepdims=True) / total for z in both)
-        size = np.sqrt((own * a * a).sum(axis=1) * (own * b * b).sum(axis=1))
-        cross = (own * a * b).sum(axis=1)
-        each = np.divide(cross, size, out=np.zeros_like(size), where=size > 0)
-        found = max(found, abs(float(np.average(each, weights=total[:, 0]))))
-        width //= 2
-    return found
-
-
-def near_forecasts(p: Rows, weights: Vector | None) -> Kernel:
-    """Return a kernel of forecasts.
+def forecast_kernel(p: Rows, weights: Vector | None) -> Kernel:
+    """Return the Gaussian kernel of forecasts, of half the length scale of the heuristic.
 
     Parameters
     ----------
@@ -207,3 +209,21 @@ def near_forecasts(p: Rows, weights: Vector | None) -> Kernel:
     """
     encoding, rng = Encoding((None,) * p.d), np.random.default_rng(0)
     return family_of("x", "auto", encoding, p, weights=weights, rng=rng).at(_NARROW)
+
+
+def _quantiles(values: Vector, levels: Vector, weights: Vector | None) -> Vector:
+    """Return quantiles of columns, ``(l, r)``, interpolated between the rows.
+
+    NumPy knows no weights for these. The first row is at level zero, the last at one, and
+    those between are at the middle of their weights.
+    """
+    if weights is None:
+        return np.quantile(values, levels, axis=0)
+    found = np.empty((len(levels), values.shape[1]))
+    for quantiles, column in zip(found.T, values.T, strict=True):
+        order = np.argsort(column, kind="stable")
+        w = weights[order]
+        middle = np.cumsum(w) - w / 2
+        at = (middle - middle[0]) / max(middle[-1] - middle[0], np.finfo(float).tiny)
+        quantiles[:] = np.interp(levels, at, column[order])
+    return found

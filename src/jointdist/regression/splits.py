@@ -1,41 +1,43 @@
-"""Rows as they were given, and as they are learned from: in order, copies as one."""
+"""Training rows and folds: which rows regressors are fitted to, and which are held out."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from jointdist._array import Vector, to_numpy
+from jointdist._array import Index, Vector, to_numpy
 from jointdist.data.folds import Settled, held_out, settled
 from jointdist.data.sample import Sample
 from jointdist.errors import Text, is_whole, require
 from jointdist.regression.out_of_fold import Split, take_rows
 
-__all__ = ["Training", "require_parts"]
+__all__ = ["Training", "require_splits"]
 
-Index: TypeAlias = NDArray[np.intp]
-
-_SPELLED = 1 << 16  # rows that weights may be spelled out as
+# Up to so many rows, whole weights are replaced by repeated rows: a memory budget.
+_REPEATED = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """Rows to learn from.
+    """Rows to learn from, with copies of a row merged, and how they are held out.
 
     Attributes
     ----------
     given : Sample
-        Those that were given and count, coded.
+        The rows of positive weight that users give, encoded.
     table : array or DataFrame
-        Those of X, as regressors read them.
+        Their X, as regressors read it.
     settled : Settled
-        Which of them are learned from.
+        Which of these rows are learned from.
     sample : Sample
-        These.
+        The rows that are learned from.
     own : list of Split, optional
-        Rows as given to fit to, and to hold out, if these were given, too.
+        The splits of ``given``, if users give them.
+    folds : int
+        The number of folds otherwise.
+    seed : int
+        The seed of the folds.
     """
 
     given: Sample
@@ -43,21 +45,27 @@ class Training:
     settled: Settled
     sample: Sample
     own: list[Split] | None
+    folds: int
+    seed: int
 
     @staticmethod
-    def of(given: Sample, table: Any, cv: Any) -> "Training":
-        """Return the rows that count.
+    def of(given: Sample, table: Any, cv: Any, seed: int) -> "Training":
+        """Return the rows of positive weight, with copies of a row merged.
 
         Parameters
         ----------
         given : Sample
             The rows.
         table : array or DataFrame
-            Those of X, as regressors read them.
+            Their X, as regressors read it.
         cv : int, splitter or iterable of splits
-            The number of parts, or the parts.
+            The number of folds, or the folds.
+        seed : int
+            The seed of the folds.
         """
-        own = None if is_whole(cv, least=2) else _splits(given, table, cv)
+        whole = is_whole(cv, least=2)
+        own = None if whole else _splits(given, table, cv)
+        folds = cv if whole else 0
         if given.weights is not None and not given.weights.all():
             rows = np.flatnonzero(given.weights)
             table, given = take_rows(table, rows), given.take(rows)
@@ -66,9 +74,10 @@ class Training:
             given = replace(given, weights=None)
         if given.weights is None and given.distinct:
             every = np.arange(given.n)
-            return Training(given, table, Settled(every, None, every), given, own)
-        found = settled(given, _SPELLED)
-        return Training(given, table, found, found.of(given), own)
+            same = Settled(every, None, every)
+            return Training(given, table, same, given, own, folds, seed)
+        found = settled(given, _REPEATED)
+        return Training(given, table, found, found.of(given), own, folds, seed)
 
     @property
     def outcomes(self) -> Vector:
@@ -77,49 +86,38 @@ class Training:
 
     @property
     def given_outcomes(self) -> Vector:
-        """The outcomes of the rows that were given, ``(n, r)``."""
+        """The outcomes of the rows that users give, ``(n, r)``."""
         return to_numpy(self.given.y.read(0, self.given.n))
 
-    def splits(self, cv: Any, seed: int) -> list[Split]:
-        """Return which rows are fitted to and held out in turn, of those learned from.
-
-        Parameters
-        ----------
-        cv : int, splitter or iterable of splits
-            The number of parts; others were told when it was made.
-        seed : int
-            Decides on the parts.
-        """
+    @property
+    def splits(self) -> list[Split]:
+        """The splits of the rows that are learned from."""
         if self.own is None:
             n = self.sample.n
-            return [Split.without(part, n) for part in held_out(n, cv, seed)]
+            held = held_out(n, self.folds, self.seed)
+            return [Split.without(rows, n) for rows in held]
         return _among(self.settled.rows, self.own, self.given.x.where)
 
-    def splits_given(self, cv: Any, seed: int) -> list[Split]:
-        """Return the same of those that were given; copies are held out together.
-
-        Parameters
-        ----------
-        cv, seed
-            As in :meth:`splits`.
-        """
+    @property
+    def splits_given(self) -> list[Split]:
+        """The splits of the rows that users give; copies of a row are held out together."""
         if self.own is not None:
             return self.own
         groups = self.settled.groups
-        parts = held_out(int(groups.max()) + 1, cv, seed)
-        held = (np.flatnonzero(np.isin(groups, part)) for part in parts)
-        return [Split.without(part, len(groups)) for part in held]
+        folds = held_out(int(groups.max()) + 1, self.folds, self.seed)
+        held = (np.flatnonzero(np.isin(groups, fold)) for fold in folds)
+        return [Split.without(rows, len(groups)) for rows in held]
 
 
-def require_parts(where: str, cv: Any) -> None:
-    """Raise unless ``cv`` is a number of parts or tells parts.
+def require_splits(where: str, cv: Any) -> None:
+    """Raise unless ``cv`` is a number of folds, a splitter or splits.
 
     Parameters
     ----------
     where : str
         The caller, for messages.
     cv : int, splitter or iterable of splits
-        What was given.
+        The argument.
     """
     several = is_whole(cv, least=2)
     if not isinstance(cv, str | dict):
@@ -129,7 +127,7 @@ def require_parts(where: str, cv: Any) -> None:
 
 
 def _splits(given: Sample, table: Any, cv: Any) -> list[Split]:
-    """Return the rows of each split; each row must be held out once, and only then."""
+    """Return the splits of users, after checking that each row is held out once."""
     outcomes, n, where = to_numpy(given.y.read(0, given.n)), given.n, given.x.where
     y = outcomes[:, 0] if outcomes.shape[1] == 1 else outcomes
     rule = "pairs of numbers of rows, the second held out"
@@ -154,7 +152,7 @@ def _splits(given: Sample, table: Any, cv: Any) -> list[Split]:
 
 
 def _pairs(cv: Any, table: Any, y: Vector, where: str) -> Iterable[Any]:
-    """Return what a splitter says, or what was given."""
+    """Return the pairs of a splitter, or those that users give."""
     if not hasattr(cv, "split"):
         given: Iterable[Any] = cv
         return given
@@ -169,13 +167,13 @@ def _pairs(cv: Any, table: Any, y: Vector, where: str) -> Iterable[Any]:
 
 
 def _among(rows: Index, own: list[Split], where: str) -> list[Split]:
-    """Return splits of rows in terms of some of them."""
+    """Return splits of all rows as splits of some of them."""
     found = [Split(*(np.flatnonzero(np.isin(rows, side)) for side in one)) for one in own]
     return _filled([one for one in found if len(one.out)], where)
 
 
 def _filled(splits: list[Split], where: str) -> list[Split]:
-    """Return splits that leave rows to fit to."""
+    """Return the splits, after checking that each leaves rows to fit to."""
     rule, got = "splits with rows to fit to", Text("one without, of those that count")
     require(all(len(one.fit) > 0 for one in splits), where, "cv", rule, got)
     return splits

@@ -13,10 +13,9 @@ from jointdist.data.executor import Executor, one_blas_thread
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
 from jointdist.kernels import Kernel
-from jointdist.kernels.ard import relevant_scales
+from jointdist.kernels.ard import fit_length_scales, with_length_scales
 from jointdist.kernels.median_heuristic import Family
 from jointdist.lowrank.factor import Goal, LowRank, Pivoting, checked_goal, pivot_search
-from jointdist.lowrank.features import kernel_matrix
 from jointdist.lowrank.randomized import choose_pivots
 from jointdist.lowrank.ridge import ridge_regression, tried_ridges
 from jointdist.selection.config import Candidate
@@ -300,12 +299,7 @@ def _relevant(x: Family, sample: Sample, U: Vector) -> Family | None:
     T = _leading(U[rows])
     if not T.any():
         return None
-    scales, words = np.asarray(x.scales), x.of_words
-    z = sample.x.take(rows)
-    similarity = None if words is None else to_numpy(kernel_matrix(words, z, z))
-    Z = X[rows][:, x.numbers] / scales
-    factors = relevant_scales(Z, T, similarity=similarity, nu=x.nu)
-    return replace(x, scales=tuple((scales * factors).tolist()), name="each")
+    return with_length_scales(x, fit_length_scales(x, X[rows], T))
 
 
 def _leading(U: Vector) -> Vector:

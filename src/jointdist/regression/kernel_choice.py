@@ -1,0 +1,141 @@
+r"""The kernels of kernel ridge regression: three smoothnesses, each with two kinds of scales.
+
+The candidates are a Gaussian and Matérn kernels of :math:`\nu` = 3/2 and 1/2, each with the
+best multiple of the length scales of the median heuristic, and with one length scale for
+each column that maximises Gaussian process evidence (ARD).
+"""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from jointdist._array import Index, Vector, to_numpy
+from jointdist.data.executor import Executor, executor_for, one_blas_thread
+from jointdist.kernels import Kernel
+from jointdist.kernels.ard import fit_length_scales, with_length_scales
+from jointdist.kernels.median_heuristic import Family
+from jointdist.regression.kernel_fit import (
+    KernelFit,
+    RegressionData,
+    draw_rows,
+    fit_kernel,
+    validation_rows,
+)
+
+__all__ = ["choose_kernels"]
+
+# Those of Rasmussen and Williams (2006), section 4.2, but 5/2, which is between others.
+_SMOOTHNESS = math.inf, 1.5, 0.5
+# Of the median heuristic, which tends to be short in several dimensions. Factors of two:
+# errors are flat in the length scale.
+_MULTIPLES = 0.5, 1.0, 2.0, 4.0
+# The rank at which multiples are compared; a third of that of the final fit costs a tenth.
+_RANK = 384
+# Rows of the first and the second search for length scales, with their numbers of steps.
+# An evaluation costs n³: a tenth of a second for 1,000 rows.
+_FIRST, _FIRST_STEPS = 400, 30
+_SECOND, _SECOND_STEPS = 1000, 40
+# The patches of neighbours that rows of the second search form, 50 rows each.
+_PATCHES = 20
+# Rows among which neighbours are looked for: a memory budget, and enough to be dense.
+_POOL = 1 << 15
+# Rows below which evidence can't tell the length scales of columns apart.
+_FEWEST = 8
+
+
+def choose_kernels(
+    family: Family,
+    data: RegressionData,
+    *,
+    max_rank: int,
+    random_state: int = 0,
+    executor: Executor | None = None,
+) -> list[KernelFit]:
+    """Return the regression with the best kernel of each kind, the best of all first.
+
+    A kind is a smoothness, with one length scale for each column or not. Of more than 4,096
+    rows a random choice of so many is regressed on.
+
+    Parameters
+    ----------
+    family : Family
+        The kernels of X by the median heuristic; or a single one that users give.
+    data : RegressionData
+        The rows and their targets; each target counts by the share of its variance that is
+        explained.
+    max_rank : int
+        The largest rank of a factor: that of the final fit, as rough kernels need more of
+        it than smooth ones.
+    random_state : int, default=0
+        The seed of pivots and choices of rows.
+    executor : Executor, optional
+        How row blocks are worked on.
+    """
+    workers = executor_for(data.x, executor)
+    kinds = [replace(family, nu=nu) for nu in _SMOOTHNESS] if family.free else [family]
+    relevant: list[Family] = []
+    if len(family.scales) > 1 and data.n >= _FEWEST:
+        X, U = _distinct_rows(data, random_state)
+        relevant = list(workers.each(lambda kind: _ard(kind, X, U), kinds))
+    data = data.take(validation_rows(data, random_state))
+
+    def fitted(kernel: Kernel, rank: int) -> KernelFit:
+        alone = Executor(workers=1)  # candidates are fitted next to each other
+        return fit_kernel(
+            kernel, data, max_rank=rank, random_state=random_state, executor=alone
+        )
+
+    def widened(kind: Family) -> Kernel:
+        """Return the kernel with the best multiple, which a few pivots can tell."""
+        multiples = _MULTIPLES if kind.free else (1.0,)
+        tried = [fitted(kind.at(multiple), _RANK) for multiple in multiples]
+        return min(tried, key=lambda fit: fit.error).kernel
+
+    kernels = [*workers.each(widened, kinds), *(kind.at(1.0) for kind in relevant)]
+    fits = workers.each(lambda kernel: fitted(kernel, max_rank), kernels)
+    families = [*[None] * len(kinds), *relevant]
+    found = [replace(fit, family=kind) for fit, kind in zip(fits, families, strict=True)]
+    return sorted(found, key=lambda fit: fit.error)
+
+
+def _distinct_rows(data: RegressionData, random_state: int) -> tuple[Vector, Vector]:
+    """Return distinct rows and their targets, in random order.
+
+    Copies of rows would make evidence believe that there is no noise.
+    """
+    rng = np.random.default_rng(random_state)
+    rows = draw_rows(data, _POOL, rng)
+    X, U = to_numpy(data.x.take(rows)), data.targets[rows]
+    _, first = np.unique(np.hstack([X, U]), axis=0, return_index=True)
+    chosen = rng.permutation(first)
+    return X[chosen], U[chosen]
+
+
+def _ard(family: Family, X: Vector, U: Vector) -> Family:
+    """Return kernels with a length scale for each column, from rows in random order.
+
+    First on a few rows, then on more. If these are not all rows they are patches of
+    neighbours: as dense as all rows are, and scales may be too short for others to see.
+    """
+    std = np.maximum(U.std(axis=0), np.finfo(float).tiny)
+
+    def search(rows: Index, start: Vector | None, steps: int) -> Vector:
+        T = (U[rows] - U[rows].mean(axis=0)) / std
+        return fit_length_scales(family, X[rows], T, start=start, steps=steps)
+
+    with one_blas_thread:
+        theta = search(np.arange(min(len(X), _FIRST)), None, _FIRST_STEPS)
+        if len(X) > _FIRST:
+            Z = X[:, family.numbers] / np.asarray(family.scales) * np.exp(theta[:-1] / 2)
+            theta = search(_patches(Z), theta, _SECOND_STEPS)
+    return with_length_scales(family, theta)
+
+
+def _patches(Z: Vector) -> Index:
+    """Return the indices of rows around the first ones; of all rows, if they are few."""
+    if len(Z) <= _SECOND:
+        return np.arange(len(Z))
+    size = _SECOND // _PATCHES
+    distances = (((Z - centre) ** 2).sum(axis=1) for centre in Z[:_PATCHES])
+    return np.unique([np.argpartition(each, size)[:size] for each in distances])

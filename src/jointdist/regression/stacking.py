@@ -1,0 +1,42 @@
+"""Stacking: the convex combination of regressions with the least leave-one-out error."""
+
+import numpy as np
+from scipy.optimize import nnls
+
+from jointdist._array import Vector
+
+__all__ = ["stacking_weights"]
+
+
+def stacking_weights(residuals: Vector, weights: Vector | None = None) -> Vector:
+    """Return the weights of the best average of several regressions, ``(k, r)``.
+
+    They are zero or positive, have sum one for each target, and minimise the sum of squared
+    out-of-fold residuals of the average (Breiman, 1996).
+
+    Parameters
+    ----------
+    residuals : array of shape (k, n, r)
+        The out-of-fold residuals of each regression.
+    weights : array of shape (n,), optional
+        The weights of the rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jointdist.regression.stacking import stacking_weights
+    >>> residuals = np.array([[1.0, -1.0, 1.0, -1.0], [2.0, 2.0, -2.0, -2.0]])
+    >>> stacking_weights(residuals[:, :, None])[:, 0]
+    array([0.8, 0.2])
+    """
+    root = np.ones(residuals.shape[1]) if weights is None else np.sqrt(weights)
+    shares = np.empty((len(residuals), residuals.shape[2]))
+    for column in range(residuals.shape[2]):
+        R = np.asarray(np.linalg.qr((residuals[:, :, column] * root).T, mode="r"))
+        size = float(np.abs(R).max())
+        # The last row asks for sum one; whatever it weighs, the solution of NNLS is a
+        # multiple of the optimum.
+        A = np.vstack([R / size if size > 0 else R, np.ones(len(residuals))])
+        found = nnls(A, np.append(np.zeros(len(R)), 1.0))[0]
+        shares[:, column] = found / found.sum()
+    return shares
