@@ -36,10 +36,11 @@ from jointdist.kernels import Gaussian, Polynomial
 from jointdist.models.classifier import JointClassifier
 from jointdist.programs.simplex import onto_simplex
 
+QUICK = jd.Selection(cv=0.2)  # one part held out, where the choice is not the point
 POSITIVITY = ("none", "tightened", "pointwise", "rotated", "pivot", "grid")
 
 
-@parametrize_with_checks([JointClassifier()])
+@parametrize_with_checks([JointClassifier(selection=jd.Selection(cv=0.5))])
 @pytest.mark.filterwarnings("ignore:JointClassifier.partial_fit:UserWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
@@ -160,6 +161,7 @@ class TestSelection:
 def test_accuracy_is_that_of_kernel_logistic_regression(load, kernel, folds):
     X, y = load(return_X_y=True)
     X, y = X[:500], y[:500]  # all there are, but of digits
+    how = jd.Selection(cv=3)
     own, other = (
         cross_val_score(
             make_pipeline(StandardScaler(), model) if load is load_wine else model,
@@ -168,8 +170,8 @@ def test_accuracy_is_that_of_kernel_logistic_regression(load, kernel, folds):
             cv=StratifiedKFold(folds, shuffle=True, random_state=0),
         ).mean()
         for model in (
-            JointClassifier(kernel, random_state=0),
-            jd.KernelLogisticRegression(kernel, random_state=0),
+            JointClassifier(kernel, selection=how, random_state=0),
+            jd.KernelLogisticRegression(kernel, selection=how, random_state=0),
         )
     )
     assert own >= other - 0.015  # two of the rows of iris
@@ -188,6 +190,7 @@ def test_probabilities_are_valid(flowers, positivity, marginals):
         max_rank=40,
         positivity=positivity,
         marginals=marginals,
+        selection=QUICK,
     )
     everywhere = np.concatenate([X, 20 * X, flowers(100, seed=1)[0]])
     P = model.predict_proba(everywhere)
@@ -201,8 +204,9 @@ def test_probabilities_are_valid(flowers, positivity, marginals):
 @pytest.mark.parametrize("positivity", ["tightened", "pointwise", "grid"])
 def test_programs_make_probabilities_positive_by_themselves(flowers, positivity):
     X, y = flowers(300)
-    model = fitted(X, y, regularization=1e-5, positivity=positivity)
-    signed = fitted(X, y, regularization=1e-5).given(X).weights()
+    arguments = {"regularization": 1e-5, "selection": QUICK}
+    model = fitted(X, y, positivity=positivity, **arguments)
+    signed = fitted(X, y, **arguments).given(X).weights()
     assert signed.min() < -1e-3
     dist = model.given(X)
     assert dist.weights().min() >= -1e-12
@@ -235,7 +239,7 @@ def test_laws_speak_the_labels(flowers, kind):
     X, codes = flowers(200)
     known = LABELS[kind]
     codes %= len(known)
-    model, plain = fitted(X, known[codes]), fitted(X, codes)
+    model, plain = (fitted(X, y, selection=QUICK) for y in (known[codes], codes))
     assert_array_equal(model.classes_, known, strict=True)
     assert model.predict(X).dtype == known.dtype
     assert_array_equal(model.predict(X), known[plain.predict(X)])
@@ -285,8 +289,9 @@ def test_tables_may_be_coded_already():
 
 
 def test_arrays_of_other_libraries(xp, flowers):
-    X, y = flowers(700)
-    here, there = fitted(X, y), fitted(xp.asarray(X), xp.asarray(y))
+    X, y = flowers(600)
+    here = fitted(X, y, selection=QUICK)
+    there = fitted(xp.asarray(X), xp.asarray(y), selection=QUICK)
     for rows in (X[:9], xp.asarray(X[:9])):
         assert_allclose(there.predict_proba(rows), here.predict_proba(X[:9]), atol=1e-7)
 
@@ -321,11 +326,12 @@ def test_rare_classes_that_count_more_are_not_learned_by_heart():
         y = (rng.random(n) < 0.05).astype(int)
         return rng.normal(size=(n, 3)) + y[:, None], y
 
-    found = []
+    found, how = [], jd.Selection(cv=2)
     for seed in range(3):
         rng = np.random.default_rng(seed)
         (X, y), (T, t) = sample(400), sample(5000)
-        model = JointClassifier(class_weight="balanced", random_state=0).fit(X, y)
+        model = JointClassifier(class_weight="balanced", selection=how, random_state=0)
+        model.fit(X, y)
         found.append(roc_auc_score(t, model.predict_proba(T)[:, 1]))
     assert np.median(found) > 0.8
 
@@ -443,7 +449,7 @@ def test_clones_pickles_and_parameters(flowers):
 def test_two_moons():
     """No line separates them: 84 % is what a linear classifier has."""
     X, y = make_moons(1000, noise=0.3, random_state=0)
-    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    folds = StratifiedKFold(2, shuffle=True, random_state=0)
     assert cross_val_score(JointClassifier(random_state=0), X, y, cv=folds).mean() > 0.88
 
 

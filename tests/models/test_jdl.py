@@ -27,12 +27,15 @@ from jointdist.kernels import Delta, Gaussian, Matern
 from jointdist.programs import Status
 
 
-@parametrize_with_checks([jd.JointDistribution()])
+@parametrize_with_checks([jd.JointDistribution(selection=jd.Selection(cv=0.5))])
 @pytest.mark.filterwarnings("ignore:JointDistribution.partial_fit:UserWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
 def test_the_contract_of_scikit_learn(estimator, check):
     check(estimator)
+
+
+QUICK = jd.Selection(cv=0.2)  # one part held out, where the choice is not the point
 
 
 @pytest.fixture
@@ -123,14 +126,14 @@ def test_known_truths_on_samples_that_were_not_chosen():
 
 
 def test_pipeline_search_and_cross_validation(bivariate):
-    X, y = bivariate(400)
-    model = jd.JointDistribution(random_state=0)
+    X, y = bivariate(300)
+    model = jd.JointDistribution(selection=QUICK, random_state=0)
     piped = make_pipeline(StandardScaler(), model).fit(X, y)
     assert piped.score(X, y) > 0.1
     grid = {"regularization": [1e-4, 10.0], "marginals": ["exact", "free"]}
-    search = GridSearchCV(model, grid, cv=3).fit(X, y)
+    search = GridSearchCV(model, grid, cv=2).fit(X, y)
     assert search.best_params_["regularization"] == 1e-4
-    out = cross_val_predict(model, X, y, cv=4)
+    out = cross_val_predict(model, X, y, cv=3)
     assert np.corrcoef(out, y)[0, 1] > 0.4
     assert cross_val_score(model, X, y, cv=3).mean() > 0.05
 
@@ -152,9 +155,9 @@ def test_clones_pickles_and_parameters(bivariate):
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
 def test_data_frames_with_words_and_names(library):
     flights = load_flights()
-    frame = library({name: flights[name][:900] for name in flights})
+    frame = library({name: flights[name][:250] for name in flights})
     X, Y = frame[["dep_delay", "origin", "hour"]], frame["arr_delay"]
-    model = fitted(X, Y)
+    model = fitted(X, Y, selection=QUICK)
     assert list(model.feature_names_in_) == ["dep_delay", "origin", "hour"]
     assert model.n_features_in_ == 3
     assert model.predict(X[:10]).shape == (10,)
@@ -183,7 +186,7 @@ def test_words_as_y():
 def test_results_do_not_depend_on_blocks_or_threads(bivariate):
     X, y = bivariate(3000)
     models = [
-        fitted(X, y, executor=Executor(workers, block))
+        fitted(X, y, selection=QUICK, executor=Executor(workers, block))
         for workers, block in ((1, 100_000), (2, 211), (1, 64))
     ]
     dists = [model.given(x=X[:50]) for model in models]
@@ -258,9 +261,9 @@ def test_any_ridge_gives_finite_laws(bivariate, lam):
 
 
 def test_arrays_of_other_libraries(xp, bivariate):
-    X, y = bivariate(700)
-    here = fitted(X, y)
-    there = fitted(xp.asarray(X), xp.asarray(y))
+    X, y = bivariate(600)
+    here = fitted(X, y, selection=QUICK)
+    there = fitted(xp.asarray(X), xp.asarray(y), selection=QUICK)
     some = X[:9], y[:9]
     assert_allclose(there.ratio(*some), here.ratio(*some), atol=1e-8)
     for query in (X[:9], xp.asarray(X[:9])):
@@ -331,14 +334,14 @@ def test_rows_of_weight_zero_do_not_count_in_scores(rng):
 def test_many_words_are_scored(rng):
     words = rng.integers(0, 3000, 5000).astype(str)
     X = rng.normal(size=(5000, 1))
-    model = fitted(X, words, max_rank=20, tol=0.5)
+    model = fitted(X, words, kernel_x=Gaussian(), regularization=0.1, max_rank=20, tol=0.5)
     assert np.isfinite(model.score(X[:50], words[:50]))
 
 
 def test_many_columns_have_variances(rng):
     X = rng.normal(size=(200, 1))
     Y = X + rng.normal(size=(200, 30))
-    dist = fitted(X, Y).given(x=X[:4])
+    dist = fitted(X, Y, selection=QUICK).given(x=X[:4])
     assert_allclose(dist.var(), np.diagonal(dist.cov(), axis1=1, axis2=2), rtol=1e-10)
 
 
