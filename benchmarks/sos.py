@@ -93,28 +93,6 @@ def to_gaps(cases) -> None:
     console.print(rows)
 
 
-def path(d: int, n: int, ridges=(10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 1e-3)) -> None:
-    """Print what warm starts save on a path of ridges."""
-    rows = table(
-        f"a path of {len(ridges)} ridges from {ridges[0]:g} to {ridges[-1]:g}, "
-        f"d = {d} + {d}, n = {n:,}",
-        *("gap", "steps, warm", "time, warm", "steps, cold", "time, cold"),
-        left=0,
-    )
-    objective, *C = program("Gaussian", d, n, 1.0)
-    for gap in GAPS[:2]:
-        cells = []
-        for warm in (True, False):
-            begin, steps, last = perf_counter(), 0, None
-            for ridge in ridges:
-                start = last if warm else None
-                last = sum_of_squares(objective.at(ridge), *C, tol=gap, start=start)
-                steps += last.iterations
-            cells += [f"{steps}", f"{perf_counter() - begin:.2f} s"]
-        rows.add_row(f"{gap:g}", *cells)
-    console.print(rows)
-
-
 def against_scs(cases) -> None:
     """Compare with SCS: minimise |M + Y|²/c + 2 Y_00 with a semidefinite L*(Y)."""
     if find_spec("scs") is None:
@@ -186,7 +164,6 @@ def main() -> None:
         cases += [(kind, 3, 1000, 1e-3) for kind in kinds]
         cases += [("Gaussian", 4, 2000, 1e-3)]
     to_gaps(cases)
-    path(2 if options.small else 3, 1000)
     against_scs([(d, 1000, 1e-3) for d in ((1, 2) if options.small else (1, 2, 3))])
 
 

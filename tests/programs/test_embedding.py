@@ -316,37 +316,6 @@ def test_rows_that_are_missing_join(monkeypatch, normalization, some, rng):
     assert len(np.unique(solution.multipliers["rows"])) == len(solution.multipliers["rows"])
 
 
-def test_a_start_of_more_rows_is_refused():
-    program = sample_case(60)
-    start = program.solve("average", "sample")
-    few = program._replace(features=program.features[:30])
-    with pytest.raises(ValueError, match=r"^embedding: `start` must be a solution for 30"):
-        few.solve("average", "sample", start=start)
-
-
-@pytest.mark.parametrize(("normalization", "positivity"), BOTH[:6])
-def test_a_path_may_start_from_the_last_solution(normalization, positivity):
-    program, last = sample_case(60), None
-    for ridge in (1.0, 1e-1, 1e-2, 1e-3):
-        now = program.at(ridge)
-        cold = now.solve(normalization, positivity, tol=1e-5)
-        last = now.solve(normalization, positivity, tol=1e-5, start=last)
-        assert_allclose(last.objective, cold.objective, rtol=2e-5)
-        again = now.solve(normalization, positivity, tol=1e-5, start=last)
-        assert_allclose(again.objective, last.objective, rtol=2e-5)
-        assert again.iterations <= max(last.iterations, 10)
-
-
-def test_a_start_of_other_constraints_does_no_harm():
-    program = sample_case(60)
-    wanted = program.solve("average", "average")
-    for positivity in SCOPES:
-        start = program.solve("none", positivity)
-        assert_allclose(
-            program.solve("average", "average", start=start).value, wanted.value, atol=1e-9
-        )
-
-
 @pytest.mark.parametrize("normalization", ["none", "average"])
 def test_pivots_that_are_nearly_the_same_leave_it_feasible(normalization, rng):
     """The condition of S is 1e8: weights are not unique, but the laws are."""
@@ -387,14 +356,7 @@ def test_the_nearest_point_of_a_hull_is_seen_from_all_points(seed, k, d, shift):
     assert (P @ x).min() >= x @ x - 1e-8 * np.abs(P).max() ** 2
 
 
-def test_it_is_nearest_whatever_the_start(rng):
-    P = rng.normal(size=(20, 4)) + 1
-    u = nearest_in_hull(P)
-    assert_allclose(nearest_in_hull(P, rng.random(20) - 0.5), u, atol=1e-9)
-
-
 WRONG = {
-    "objective` must be an Objective": {"objective": 1},
     "objective` must be one of coefficients, with `c_y` of ones": {
         "objective": Objective(np.ones((2, 3)), np.full(2, 2.0), np.ones(3), 0.1)
     },
@@ -419,9 +381,6 @@ WRONG = {
     },
     "tol` must be positive": {"tol": 0.0},
     "max_iter` must be an integer of at least 1": {"max_iter": 0},
-    r"start` must be a solution of shape \(2, 3\)": {
-        "start": closed_form(Objective(np.eye(2), np.ones(2), np.ones(2), 1.0))
-    },
 }
 
 

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from jointdist.kernels import Gaussian
 from jointdist.lowrank.basis import double_orthogonal
 from jointdist.lowrank.reduction import reduce_sample
-from jointdist.programs import Objective, Solution, Status, closed_form, grid, grid_positive
+from jointdist.programs import Objective, Status, closed_form, grid, grid_positive
 from jointdist.programs.grid_sweep import Grid
 from jointdist.programs.nnls import block_pivoting, lawson_hanson, nonnegative
 
@@ -165,24 +165,6 @@ def test_the_multipliers_are_those_of_the_optimality_conditions(centred):
 
 
 @pytest.mark.parametrize("centred", [True, False])
-def test_warm_starts_along_a_path_change_nothing_but_the_time(centred):
-    objective, F_y, F_x = sample(400, centred=centred)
-    solution, cold, warm = None, 0, 0
-    for ridge in (1e-1, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4):
-        program = objective.at(ridge), F_y, F_x
-        fresh = grid_positive(*program, tol=1e-9)
-        solution = grid_positive(*program, tol=1e-9, start=solution)
-        assert solution.status.ok
-        assert fresh.status.ok
-        assert_allclose(solution.objective, fresh.objective, rtol=1e-8)
-        assert_feasible(solution, *program)
-        cold, warm = cold + fresh.iterations, warm + solution.iterations
-    again = grid_positive(*program, tol=1e-9, start=solution)
-    assert again.iterations <= 3
-    assert warm < cold
-
-
-@pytest.mark.parametrize("centred", [True, False])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_two_levels_reach_the_optimum_of_one(centred, seed, monkeypatch):
     program = sample(900, centred=centred, ridge=3e-4)
@@ -303,15 +285,11 @@ def test_where_pivoting_does_not_end_the_monotone_method_takes_over(monkeypatch)
 
 F = np.array([[1.0, 2.0], [-1.0, 0.5]])
 GOOD = Objective(np.eye(2), np.ones(2), np.ones(2), 0.1)
-ELSEWHERE = Solution(
-    np.eye(2), 0.0, multipliers={"pairs": np.array([[0, 5]]), "positivity": np.ones(1)}
-)
 
 
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        ((None, F, F), {}, "`objective` must be an Objective. Got None."),
         (
             (replace(GOOD, b=np.full((2, 2), np.nan)), F, F),
             {},
@@ -324,20 +302,9 @@ ELSEWHERE = Solution(
         ((GOOD, F, F), {"tol": "1"}, "`tol` must be positive. Got '1'."),
         ((GOOD, F, F), {"max_iter": 0}, "`max_iter` must be an integer of at least 1."),
         ((GOOD, F, F), {"random_state": -1}, "`random_state` must be zero or a positive"),
-        ((GOOD, F, F), {"start": F}, "`start` must be a Solution, or None."),
-        (
-            (GOOD, F, F),
-            {"start": ELSEWHERE},
-            "`start` must be a solution on the same points. Got pairs up to row 0 of F_y",
-        ),
     ],
 )
 def test_bad_arguments_are_named(arguments, options, message):
     with pytest.raises(ValueError, match=r"^grid_positive: ") as error:
         grid_positive(*arguments, **options)
     assert message in str(error.value)
-
-
-def test_a_start_without_pairs_is_no_start():
-    cold = grid_positive(GOOD, F, F)
-    assert_array_equal(grid_positive(GOOD, F, F, start=closed_form(GOOD)).value, cold.value)

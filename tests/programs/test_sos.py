@@ -10,7 +10,6 @@ from scipy.optimize import nnls
 
 from jointdist.programs import (
     Objective,
-    Solution,
     Status,
     SumOfSquares,
     closed_form,
@@ -175,9 +174,6 @@ def test_cheap_steps_agree_with_a_conic_solver(kind, free, monkeypatch):
         assert early.iterations <= 12
         assert check(goal, *C, early) <= optimum * (1 - 1e-7)
         assert early.objective >= optimum * (1 + 1e-7)
-        last = sum_of_squares(goal.at(0.02), *C)
-        warm = sum_of_squares(goal, *C, start=last)
-        assert_allclose(warm.objective, optimum, rtol=2e-6)
 
 
 @pytest.mark.parametrize("kind", ["gaussian", "t3"])
@@ -251,31 +247,6 @@ def test_sums_of_squares_are_all_positive_polynomials_of_degree_two_by_two(rng):
     assert_allclose(solution.objective, on_grid, rtol=2e-3)
     assert solution.objective >= 0.99 * closed_form(goal).objective
     assert np.linalg.norm(weights) > 0
-
-
-@pytest.mark.parametrize("kind", ["gaussian", "t3"])
-@pytest.mark.parametrize("free", [False, True])
-def test_a_path_may_start_from_the_last_solution(kind, free, rng):
-    goal, y, x = program(rng, kind, 400, (2, 1), (4, 4), free=free)
-    C = y.constants, x.constants
-    last, steps = sum_of_squares(goal.at(3.0), *C), np.zeros(2)
-    for ridge in (1.0, 0.3, 0.1, 0.03, 0.01, 1e-3):
-        cold = sum_of_squares(goal.at(ridge), *C)
-        last = sum_of_squares(goal.at(ridge), *C, start=last)
-        assert_allclose(last.objective, cold.objective, rtol=2e-6)
-        check(goal.at(ridge), *C, last)
-        steps += last.iterations, cold.iterations
-    assert steps[0] <= 0.8 * steps[1]
-    again = sum_of_squares(goal.at(1e-3), *C, start=last)
-    assert again.iterations == 0
-    assert_allclose(again.value, last.value, atol=1e-12)
-
-
-def test_starts_without_a_gram_matrix_are_of_no_use(rng):
-    goal, y, x = program(rng, "gaussian", 100)
-    cold = sum_of_squares(goal, y.constants, x.constants)
-    other = sum_of_squares(goal, y.constants, x.constants, start=closed_form(goal))
-    assert_array_equal(cold.value, other.value)
 
 
 def test_both_sides_may_change_places(rng):
@@ -375,9 +346,6 @@ WRONG = {
     ),
     "tol` must be a number of at least zero": lambda o, C: sum_of_squares(o, C, C, tol=-1),
     "max_iter` must be a whole number": lambda o, C: sum_of_squares(o, C, C, max_iter=0),
-    r"start` must be a solution of shape \(5, 5\)": lambda o, C: sum_of_squares(
-        o, C, C, start=Solution(np.zeros((2, 2)), 0.0)
-    ),
 }
 
 

@@ -1,16 +1,13 @@
-"""Projections of signed laws: optimality, against slow solvers, and what they promise."""
+"""The I-projection: optimality, against slow solvers, and what it promises."""
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from scipy.special import softmax
-from sklearn.isotonic import IsotonicRegression
 
-from jointdist.programs import tilting as projection
-from jointdist.programs.tilting import Exponential, isotonic
+from jointdist.programs import tilting
+from jointdist.programs.tilting import Exponential
 
 
 def family(K=60, m=5, ridge=1e-2, seed=0):
@@ -51,7 +48,7 @@ class TestInformationProjection:
         slow = [minimize(value, np.zeros(3), (own,), tol=1e-12).x for own in t]
         assert_allclose(tilts.solve(t).theta, slow, rtol=1e-4, atol=1e-5)
 
-    def test_weights_are_a_law(self):
+    def test_weights_are_a_distribution(self):
         tilts = family()
         t = np.random.default_rng(3).normal(size=(20, 5)) * 10
         theta = tilts.solve(t).theta
@@ -63,7 +60,7 @@ class TestInformationProjection:
         dist = tilted / tilted.sum(axis=1, keepdims=True)
         assert_allclose(w, dist, rtol=1e-9, atol=1e-300)  # denormal numbers are rough
 
-    def test_no_law_on_the_cells_has_less_divergence(self):
+    def test_no_distribution_on_the_cells_has_less_divergence(self):
         tilts = family(ridge=1e-9)  # so that means are met
         rng = np.random.default_rng(4)
         other = tilts.shares * np.exp(0.5 * rng.normal(size=(200, len(tilts.shares))))
@@ -83,52 +80,13 @@ class TestInformationProjection:
     def test_a_ridge_is_raised_where_steps_do_not_suffice(self, monkeypatch):
         tilts = family(ridge=1e-4)
         t = 3 * np.random.default_rng(1).normal(size=(40, 5))
-        monkeypatch.setattr(projection, "_STEPS", 10)
+        monkeypatch.setattr(tilting, "_MAX_STEPS", 10)
         theta, raised, _ = tilts.solve(t)
         assert 0 < (raised > 1).sum() < 40
         for own, factor, target in zip(theta, raised, t, strict=True):
             stronger = Exponential(tilts.features, tilts.shares, factor * tilts.ridge)
             assert np.abs(slope(stronger, own[None], target[None])).max() < 1e-8
-        monkeypatch.setattr(projection, "_STEPS", 1)
+        monkeypatch.setattr(tilting, "_MAX_STEPS", 1)
         theta, raised, _ = tilts.solve(t)
         assert np.isinf(raised).any()
         assert_array_equal(theta[np.isinf(raised)], 0)  # the law of the sample
-
-
-class TestIsotonic:
-    @given(st.integers(0, 2**32), st.integers(2, 40), st.floats(0, 3))
-    def test_the_crps_never_rises(self, seed, K, wild):
-        rng = np.random.default_rng(seed)
-        z = np.sort(rng.normal(size=K)).round(6) + np.arange(K) * 1e-5
-        w = 1 / K + wild * rng.normal(size=(3, K)) / np.sqrt(K)
-        w += (1 - w.sum(axis=1, keepdims=True)) / K
-        found = isotonic(w, z)
-        assert (found >= 0).all()
-        assert_allclose(found.sum(axis=1), 1, atol=1e-12)
-
-        def crps(dist, y):
-            near = dist @ np.abs(z - y)
-            return near - np.einsum("qi,ij,qj->q", dist, np.abs(z[:, None] - z), dist) / 2
-
-        for y in np.concatenate([z, rng.normal(size=5), [-1e3, 1e3]]):
-            assert (
-                crps(found, y) <= crps(w, y) + 1e-9 * (1 + wild**2) * (1 + abs(y))
-            ).all()
-
-    def test_each_is_the_regression_of_its_cdf(self):
-        rng = np.random.default_rng(0)
-        z = np.sort(rng.normal(size=50))
-        w = rng.normal(size=(100, 50))
-        w *= 10.0 ** rng.integers(-3, 3, (100, 1))  # wild beside tame
-        w += (1 - w.sum(axis=1, keepdims=True)) / 50
-        found = isotonic(w, z)
-        for own, signed in zip(found, w, strict=True):
-            oracle = IsotonicRegression(y_min=0, y_max=1)
-            oracle.fit(z[:-1], np.cumsum(signed)[:-1], np.diff(z))
-            cdf = oracle.predict(z[:-1])
-            assert_allclose(np.cumsum(own)[:-1], cdf, atol=1e-10)
-
-    def test_laws_stay_as_they_are(self):
-        w = np.random.default_rng(0).dirichlet(np.ones(30), size=70)
-        assert_allclose(isotonic(w, np.arange(30.0)), w, atol=1e-13)
-        assert_array_equal(isotonic(np.ones((3, 1)), np.zeros(1)), np.ones((3, 1)))

@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jointdist._array import Matrix, Vector
-from jointdist.errors import Text, require
 from jointdist.programs._embedding_dual import Dual, Problem, finished, infeasible, unbound
 from jointdist.programs._splitting import iterate
 from jointdist.programs.grid_sweep import Grid
@@ -41,9 +40,7 @@ _FIRST = 30.0  # times the geometric mean: the weight to begin with, measured
 _INSIDE = 1 - 1e-10  # of the way to the border: what is feasible whatever the rounding
 
 
-def on_sample(
-    problem: Problem, tol: float, max_iter: int, start: Solution | None
-) -> Solution:
+def on_sample(problem: Problem, tol: float, max_iter: int) -> Solution:
     """Solve for some rows, and add those where the laws then are not positive.
 
     The dual of some rows is a lower bound for all. The feasible point is on the way from
@@ -57,8 +54,9 @@ def on_sample(
     if v is None:
         return infeasible(problem, 1.0)
     shift = _Shift(problem, v)
-    some = _started(shift, start)
-    rows, Y = some.rows, some.Y
+    rows = np.sort(np.random.default_rng(0).permutation(len(shift.scale))[:SOME])
+    Y = np.zeros((len(problem.S), len(rows)))
+    some = _Weights(shift, rows, Y, np.zeros_like(shift.centre))
     F, upper, lower, gap, steps = shift.centre, math.inf, -math.inf, 0.1, 0
     while True:
         some.tol = max(gap / 10, tol / 2)
@@ -79,22 +77,6 @@ def on_sample(
     slack = float(np.sum(Y * np.abs(problem.expansion @ F @ at.T)))
     dual = Dual({"rows": rows, "positivity": Y}, Y @ at, slack, upper - lower)
     return finished(problem, F, dual, tol, steps)
-
-
-def _started(shift: "_Shift", start: Solution | None) -> "_Weights":
-    """Return the splitting of the rows of an earlier solution, or of a few at random."""
-    problem, n = shift.problem, len(shift.scale)
-    known = () if start is None else start.multipliers.get("rows", ())
-    rows: Numbers = np.asarray(known, dtype=np.intp)
-    if start is None or not rows.size:
-        rows = np.sort(np.random.default_rng(0).permutation(n)[:SOME])
-        none = np.zeros((len(problem.S), len(rows)))
-        return _Weights(shift, rows, none, np.zeros_like(shift.centre))
-    got = Text(f"one that has a row {rows.max()}")
-    require(rows.max() < n, "embedding", "start", f"a solution for {n} rows", got)
-    scale = np.where(shift.scale > 0, shift.scale, np.inf)[rows]
-    Y = start.multipliers["positivity"] / scale
-    return _Weights(shift, rows, Y, start.value - shift.centre)
 
 
 class _Shift:

@@ -22,7 +22,6 @@ from jointdist._array import Matrix, Vector
 from jointdist.data.executor import one_blas_thread
 from jointdist.data.table import as_rows
 from jointdist.errors import Text, is_number, is_whole, require
-from jointdist.programs._checks import require_start
 from jointdist.programs._embedding_dual import (
     Dual,
     Problem,
@@ -49,7 +48,6 @@ def embedding(
     features: Matrix | None = None,
     tol: float = 1e-4,
     max_iter: int = 2000,
-    start: Solution | None = None,
 ) -> Solution:
     r"""Minimise under a normalisation and a positivity, each on average or at every row.
 
@@ -78,8 +76,6 @@ def embedding(
         at every row the optimum is exact up to rounding.
     max_iter : int, default=2000
         The most steps for positivity at every row.
-    start : Solution, optional
-        Of the same constraints, for instance with another ridge.
 
     Returns
     -------
@@ -122,7 +118,6 @@ def embedding(
     require(is_number(tol, least=0) and tol > 0, where, "tol", "positive", tol)
     whole = is_whole(max_iter, least=1)
     require(whole, where, "max_iter", "an integer of at least 1", max_iter)
-    require_start(where, start, objective)
     rows = np.empty((0, len(b)))
     if "sample" in {normalization, positivity}:
         rows = _rows(features, len(b)) * kept
@@ -133,11 +128,11 @@ def embedding(
         if problem.lowest(problem.first) >= 0:
             return finished(problem, problem.first, unbound(problem), tol)
         if positivity == "average":
-            return _on_average(problem, tol, start)
-        return on_sample(problem, tol, max_iter, start)
+            return _on_average(problem, tol)
+        return on_sample(problem, tol, max_iter)
 
 
-def _on_average(problem: Problem, tol: float, start: Solution | None) -> Solution:
+def _on_average(problem: Problem, tol: float) -> Solution:
     r"""Find the weights :math:`u = T F b`, and the coefficients that belong to them.
 
     They cost :math:`|S^\top u - g|^2 / \beta` more than the optimum without positivity,
@@ -147,14 +142,13 @@ def _on_average(problem: Problem, tol: float, start: Solution | None) -> Solutio
     """
     S, b, t = problem.S, problem.b, problem.t
     g = problem.first @ b
-    free = None if start is None else _used(start, len(S))
     if problem.normalization == "none":
         most = float(np.linalg.norm(t) * np.linalg.norm(g))
-        u = nonnegative(S @ S.T, -(S @ g), free)
+        u = nonnegative(S @ S.T, -(S @ g))
         slope = S @ (S.T @ u - g) / problem.beta
     else:
         most = float(t @ g)
-        u = most * nearest_in_hull(most * S - g, free)
+        u = most * nearest_in_hull(most * S - g)
         slope = S @ (S.T @ u - g) / problem.beta
         slope -= slope @ u / most
     z = np.where(u > 0, 0.0, np.maximum(slope, 0.0))
@@ -163,18 +157,11 @@ def _on_average(problem: Problem, tol: float, start: Solution | None) -> Solutio
     return finished(problem, problem.through(S.T @ u), dual, tol, 1)
 
 
-def _used(start: Solution, m: int) -> Vector | None:
-    """Return one for the weights that an earlier solution uses: no force acts on them."""
-    z = start.multipliers.get("positivity", ())
-    return (z == 0).astype(float) if np.shape(z) == (m,) else None
-
-
 def _checked(
     objective: Objective, at_pivots: object, mean: object
 ) -> tuple[Matrix, Vector]:
     """Return the arrays, if they and the objective fit each other."""
     where = "embedding"
-    require(isinstance(objective, Objective), where, "objective", "an Objective", objective)
     m_y, m_x = objective.b.shape
     ours = min(m_y, m_x) > 0 and (objective.c_y == 1).all() and objective.mean_y is None
     rule = "one of coefficients, with `c_y` of ones and without a normalisation"

@@ -43,7 +43,6 @@ def grid_positive(
     F_x: Matrix,
     *,
     tol: float = 1e-5,
-    start: Solution | None = None,
     max_iter: int = 100,
     random_state: int = 0,
 ) -> Solution:
@@ -60,8 +59,6 @@ def grid_positive(
         every row of the other.
     tol : float, default=1e-5
         The certified gap to the optimum, relative to the objective.
-    start : Solution, optional
-        Of the same points, for instance with another ridge: its pairs are tried first.
     max_iter : int, default=100
         The largest number of sweeps over the whole grid.
     random_state : int, default=0
@@ -98,7 +95,7 @@ def grid_positive(
         whole, "grid_positive", "random_state", "zero or a positive integer", random_state
     )
     with one_blas_thread:  # many threads on a small matrix wait for each other
-        work = _started(objective, grid, start)
+        work = WorkingSet.empty(objective, grid)
         return _search(work, tol, max_iter, np.random.default_rng(random_state))
 
 
@@ -259,8 +256,6 @@ def _largest(values: Matrix) -> float:
 def _checked(objective: Objective, F_y: object, F_x: object) -> Grid:
     """Return the grid, if its tables and the objective fit each other."""
     where = "grid_positive"
-    good = isinstance(objective, Objective)
-    require(good, where, "objective", "an Objective", objective)
     finite = bool(np.isfinite(objective.b).all() and np.isfinite(objective.a).all())
     got = Text("numbers that are not finite")
     require(finite, where, "objective", "finite", got)
@@ -269,17 +264,3 @@ def _checked(objective: Objective, F_y: object, F_x: object) -> Grid:
         table.require_width(m)
     y, x = (np.ascontiguousarray(table.read(0, table.n)) for table in tables)
     return Grid(y, x)
-
-
-def _started(objective: Objective, grid: Grid, start: Solution | None) -> WorkingSet:
-    """Return the working set of an earlier solution, or an empty one."""
-    work, where = WorkingSet.empty(objective, grid), "grid_positive"
-    good = start is None or isinstance(start, Solution)
-    require(good, where, "start", "a Solution, or None", start)
-    if start is None or not len(start.multipliers.get("pairs", ())):
-        return work
-    pairs, weights = start.multipliers["pairs"], start.multipliers["positivity"]
-    got = Text(f"pairs up to row {pairs[:, 0].max()} of F_y and {pairs[:, 1].max()} of F_x")
-    fits = (pairs < [len(grid.F_y), len(grid.F_x)]).all()
-    require(fits, where, "start", "a solution on the same points", got)
-    return work.extended(pairs, weights).solved()

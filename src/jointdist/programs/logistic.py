@@ -105,7 +105,7 @@ def logistic(
     Examples
     --------
     >>> import numpy as np
-    >>> from jointdist.programs.blocks import Blocks
+    >>> from jointdist.programs.feature_blocks import Blocks
     >>> from jointdist.programs.logistic import logistic
     >>> F = np.array([[-1.0], [0.0], [1.0], [1.0]])
     >>> blocks = Blocks(4, 1, lambda rows: F[rows])

@@ -59,7 +59,7 @@ def nonnegative(G: Matrix, c: Vector, start: Vector | None = None) -> Vector:
     return scale * v
 
 
-def nearest_in_hull(P: Matrix, start: Vector | None = None) -> Vector:
+def nearest_in_hull(P: Matrix) -> Vector:
     r"""Return the weights of the point nearest to zero in the hull of some points.
 
     They minimise :math:`|P^\top u|` over :math:`u \ge 0` with sum one, and are a multiple
@@ -70,8 +70,6 @@ def nearest_in_hull(P: Matrix, start: Vector | None = None) -> Vector:
     ----------
     P : array of shape (k, d)
         The points, one in each row.
-    start : array of shape (k,), optional
-        Where it is positive, the weights are expected to be.
 
     Returns
     -------
@@ -85,7 +83,7 @@ def nearest_in_hull(P: Matrix, start: Vector | None = None) -> Vector:
     >>> nearest_in_hull(np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 2.0]])).round(9)
     array([0.5, 0.5, 0. ])
     """
-    w = nonnegative(P @ P.T, -np.ones(len(P)), start)
+    w = nonnegative(P @ P.T, -np.ones(len(P)))
     return w / float(w.sum())
 
 

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 from jointdist._array import Matrix, Vector
 from jointdist.data.executor import one_blas_thread
 from jointdist.errors import Text, is_number, is_whole, require
-from jointdist.programs._checks import require_start
 from jointdist.programs._splitting import (
     Proximal,
     finished,
@@ -40,7 +39,6 @@ def pivot_positive(
     upper: ArrayLike,
     *,
     tol: float = 1e-6,
-    start: Solution | None = None,
     max_iter: int = 20_000,
 ) -> Solution:
     r"""Minimise under the pointwise positivity of Lemma `lem:positive`.
@@ -63,8 +61,6 @@ def pivot_positive(
         Bounds :math:`a \le 0 \le b` of the products of the pivots' features.
     tol : float, default=1e-6
         The relative duality gap to reach.
-    start : Solution, optional
-        The solution of a similar program.
     max_iter : int, default=20000
         The most steps.
 
@@ -89,7 +85,6 @@ def pivot_positive(
     require(is_number(tol, least=0.0), where, "tol", "a number of at least zero", tol)
     whole = is_whole(max_iter, least=1)
     require(whole, where, "max_iter", "a whole number of at least one", max_iter)
-    require_start(where, start, objective)
     with one_blas_thread:  # the matrices are small
         free = closed_form(objective)
         if _total(free.value, (T_y, T_x), bounds) >= -1:
@@ -102,7 +97,7 @@ def pivot_positive(
                 multipliers=multipliers,
             )
         graph = _Graph(objective, (T_y, T_x), bounds, tol)
-        steps = iterate(graph, graph.started(start), max_iter)
+        steps = iterate(graph, np.zeros(2 * objective.b.size), max_iter)
         return graph.solution(steps)
 
 
@@ -184,16 +179,6 @@ class _Graph:
 
     def use_weight(self, rho: float) -> None:
         self.rho, self.proximal = rho, Proximal(self.objective, rho)
-
-    def started(self, start: Solution | None) -> Vector:
-        """Return the fixed point that belongs to a solution, or zero."""
-        if start is None or "features" not in start.multipliers:
-            return np.zeros(2 * self.objective.b.size)
-        H, W = start.value, start.multipliers["features"]
-        pull = self.T_y.T @ W @ self.T_x
-        z = self.c * (self.T_y @ H @ self.T_x.T)
-        self.nu_last = start.multipliers["positivity"] / self.rho
-        return self.joined(H + pull / self.rho, z - W / (self.c * self.rho))
 
     def joined(self, of_h: Matrix, of_z: Matrix) -> Vector:
         return np.concatenate([of_h.ravel(), of_z.ravel()])

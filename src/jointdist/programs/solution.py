@@ -1,4 +1,4 @@
-"""What a program returns: the solution, and how far it can be trusted."""
+"""The solution of a program, with a certificate of how close to optimal it is."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,13 @@ __all__ = ["Certificate", "Solution", "Status"]
 
 
 class Status(Enum):
-    """How a program ended; the value is the sentence for the user, with the remedy."""
+    """How a program ended; the value is the sentence for the user, with the remedy.
+
+    Attributes
+    ----------
+    ok : bool
+        Whether the program was solved to its tolerance.
+    """
 
     OPTIMAL = "The program was solved to its tolerance."
     INEXACT = (
@@ -25,10 +31,8 @@ class Status(Enum):
         '"average" in place of "sample", or use a kernel of X with positive values.'
     )
 
-    @property
-    def ok(self) -> bool:
-        """Whether the program was solved to its tolerance."""
-        return self is Status.OPTIMAL
+    def __init__(self, _sentence: str) -> None:
+        self.ok: bool = self.name == "OPTIMAL"
 
 
 @dataclass(frozen=True, slots=True)

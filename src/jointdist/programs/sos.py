@@ -25,7 +25,6 @@ import numpy as np
 from jointdist._array import Matrix, Vector
 from jointdist.data.executor import one_blas_thread
 from jointdist.errors import Text, is_number, is_whole, require
-from jointdist.programs._checks import require_start
 from jointdist.programs._sos_interior import interior
 from jointdist.programs._sos_map import Products, Squares
 from jointdist.programs._sos_splitting import Projected
@@ -61,7 +60,6 @@ def sum_of_squares(
     C_x: Any,
     *,
     tol: float = 1e-6,
-    start: Solution | None = None,
     max_iter: int = 500,
 ) -> SumOfSquares:
     r"""Minimise under :math:`1 + h` being a sum of squares, Eq. `eq:semdefcone`.
@@ -85,9 +83,6 @@ def sum_of_squares(
         The relative duality gap to reach. Where the optimum is next to zero, it is
         relative to a thousandth of a simple bound: the unconstrained objective, or the
         most that :math:`2 \langle M, H \rangle` can be.
-    start : Solution, optional
-        The solution of a similar program, such as that of the last :math:`\lambda` of a
-        path.
     max_iter : int, default=500
         The most steps, of both kinds together.
 
@@ -132,11 +127,8 @@ def sum_of_squares(
     require(is_number(tol, least=0.0), where, "tol", "a number of at least zero", tol)
     whole = is_whole(max_iter, least=1)
     require(whole, where, "max_iter", "a whole number of at least one", max_iter)
-    require_start(where, start, objective)
     program = Squares(objective, products)
     with one_blas_thread:  # the matrices are small
-        if isinstance(start, SumOfSquares) and start.gram.shape == program.gram.shape:
-            program.offer(start.gram, start.multipliers["squares"] / program.c)
         steps = _solved(program, tol, max_iter)
         return _solution(program, objective, steps, tol)
 

@@ -18,7 +18,6 @@ import numpy as np
 from jointdist._array import Matrix, Vector
 from jointdist.data.executor import one_blas_thread
 from jointdist.errors import is_number, is_whole, require
-from jointdist.programs._checks import require_start
 from jointdist.programs._splitting import (
     Proximal,
     finished,
@@ -41,7 +40,6 @@ def spectral_ball(
     radius: float = 1.0,
     *,
     tol: float = 1e-6,
-    start: Solution | None = None,
     max_iter: int = 5000,
 ) -> Solution:
     r"""Minimise under :math:`|H|_{op} \le r`, with the normalisation if there is one.
@@ -58,9 +56,6 @@ def spectral_ball(
         The largest spectral norm :math:`r`.
     tol : float, default=1e-6
         The relative duality gap to reach.
-    start : Solution, optional
-        The solution of a similar program, such as that of the last :math:`\lambda` of a
-        path.
     max_iter : int, default=5000
         The most steps.
 
@@ -85,13 +80,12 @@ def spectral_ball(
     require(is_number(tol, least=0.0), where, "tol", "a number of at least zero", tol)
     whole = is_whole(max_iter, least=1)
     require(whole, where, "max_iter", "a whole number of at least one", max_iter)
-    require_start(where, start, objective)
     with one_blas_thread:  # the matrices are small
         free = closed_form(objective)
         if _norm(free.value) <= radius:
             return _unbound(free)
         ball = _Ball(objective, float(radius), tol)
-        steps = iterate(ball, ball.started(start), max_iter)
+        steps = iterate(ball, np.zeros(objective.b.size), max_iter)
         return ball.solution(steps)
 
 
@@ -119,13 +113,6 @@ class _Ball:
 
     def use_weight(self, rho: float) -> None:
         self.rho, self.proximal = rho, Proximal(self.objective, rho)
-
-    def started(self, start: Solution | None) -> Vector:
-        """Return the fixed point that belongs to a solution, or zero."""
-        if start is None or "spectral" not in start.multipliers:
-            return np.zeros(self.objective.b.size)
-        v: Matrix = start.value - start.multipliers["spectral"] / self.rho
-        return v.ravel()
 
     def step(self, v: Vector) -> Vector:
         v = v.reshape(self.objective.b.shape)

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from jointdist._array import Matrix, Vector
 from jointdist.errors import Text, is_whole, require
-from jointdist.programs._checks import require_start
-from jointdist.programs._tightened_dual import Point, Terms, minimise_dual, threshold
+from jointdist.programs._tightened_dual import Point, Terms, threshold
 from jointdist.programs._tightened_kkt import ROUNDING, certificate_of, normalised
+from jointdist.programs._tightened_newton import minimise_dual
 from jointdist.programs.objective import Objective, closed_form
 from jointdist.programs.solution import Solution, Status
 
@@ -83,7 +83,6 @@ def tightened(
     lower: ArrayLike,
     upper: ArrayLike,
     *,
-    start: Solution | None = None,
     max_iter: int = 200,
 ) -> Solution:
     r"""Minimise under the single inequality of Eq. `eq:tightening`.
@@ -101,9 +100,6 @@ def tightened(
         The objective, with or without normalisation.
     lower, upper : arrays of shape (m_Y, m_X), or numbers
         Bounds :math:`\underline C \le \overline C` of the products of basis functions.
-    start : Solution, optional
-        The solution of a similar program, such as that of the last :math:`\lambda` of a
-        path.
     max_iter : int, default=200
         The most steps of one search for the multipliers.
 
@@ -127,13 +123,12 @@ def tightened(
     bounds = _checked(objective, lower, upper)
     whole = is_whole(max_iter, least=1)
     require(whole, "tightened", "max_iter", "a whole number of at least one", max_iter)
-    require_start("tightened", start, objective)
     problem = _Problem(objective, *bounds)
     mu = objective.multiplier(objective.b * objective.inverse)
     slack, score = problem.first_look(mu)
     if slack >= 0:
         return problem.unbound(closed_form(objective))
-    point, kept, h = problem.solve(mu, score, start, max_iter)
+    point, kept, h = problem.solve(mu, score, max_iter)
     return problem.solution(point, kept, h)
 
 
@@ -214,15 +209,10 @@ class _Problem:
         return self.solution(Point(mu, 0.0), kept, H.ravel()[kept])
 
     def solve(
-        self, mu: float, score: Matrix, start: Solution | None, max_iter: int
+        self, mu: float, score: Matrix, max_iter: int
     ) -> tuple[Point, NDArray[np.intp], Vector]:
         """Solve on the coefficients that may count; add those that turn out to."""
-        kept = _largest(score.ravel())
-        nu = 0.0
-        if start is not None and "positivity" in start.multipliers:
-            mu = float(start.multipliers.get("normalisation", mu))
-            nu = float(start.multipliers["positivity"])
-            kept = np.union1d(kept, np.flatnonzero(start.value))
+        kept, nu = _largest(score.ravel()), 0.0
         inside = np.zeros(score.size, dtype=bool)
         steps = 0
         while True:

@@ -93,8 +93,8 @@ class WorkingSet:
         size = self.grid.size * float(np.linalg.norm(self.coefficients))
         return 8 * float(np.finfo(np.float64).eps) * size
 
-    def extended(self, pairs: Pairs, weights: Vector | None = None) -> "WorkingSet":
-        """Return this set with further pairs, of weight zero if not said otherwise."""
+    def extended(self, pairs: Pairs) -> "WorkingSet":
+        """Return this set with further pairs, of weight zero."""
         both = np.concatenate([self.pairs, pairs])
         old, k = len(self.pairs), len(both)
         G = np.empty((k, k))
@@ -107,11 +107,10 @@ class WorkingSet:
                 left = right if i == j else self._products(both[columns])
                 G[columns, rows] = left @ right.T
                 G[rows, columns] = G[columns, rows].T
-        added = np.zeros(len(pairs)) if weights is None else weights
         return replace(
             self,
             pairs=both,
-            weights=np.concatenate([self.weights, added]),
+            weights=np.concatenate([self.weights, np.zeros(len(pairs))]),
             G=G,
             c=np.concatenate([self.c, 1 + self.grid.at(self._first, pairs)]),
         )

@@ -26,7 +26,8 @@ from jointdist.distributions.energy import Energy
 from jointdist.distributions.signed import Laws, Projection, Support, units_of
 from jointdist.distributions.support_points import Atoms
 from jointdist.errors import Text, require
-from jointdist.programs.tilting import Exponential, isotonic
+from jointdist.programs.isotonic import isotonic
+from jointdist.programs.tilting import Exponential
 from jointdist.projection.cell_density import CellLaws
 from jointdist.projection.cells import Cells, CellSupport, cells_of
 from jointdist.projection.matched_moments import Kept, kept_functions
