@@ -51,7 +51,7 @@ def fit(X, y) -> JointDistribution:
 
 def ask(model: JointDistribution, Q, y) -> None:
     """Time what laws are asked, beside the feature map of the queries."""
-    executor, basis = model._joint.problem.executor, model.basis_x_  # noqa: SLF001
+    executor, basis = model._fitted.problem.executor, model.basis_x_  # noqa: SLF001
     queries = as_rows(Q, where="laws", name="Q")
 
     def features():

@@ -118,7 +118,7 @@ class TestSelection:
         model = fitted(X, y, kernel_x=Gaussian(0.8), selection=how)
         found = model.selection_.chosen
         order = np.lexsort(np.c_[X, y].T[::-1])
-        held = order[held_out(60, 0.25, model.joint_._seed)[0]]
+        held = order[held_out(60, 0.25, model.joint_._data.seed)[0]]
         rest = np.setdiff1d(order, held)
         for ridge, score in zip(found.regularizations, found.scores, strict=True):
             # the strength of a ridge is its product with the number of rows

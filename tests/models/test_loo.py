@@ -82,9 +82,9 @@ class TestAgainstRegressions:
         model = fitted(data, weights)
         F, P = functions(model, data)
         w = np.ones(N) if weights is None else weights
-        fit, c = of_functions(model._joint.problem)
+        fit, c = of_functions(model._fitted.problem)
         assert_allclose(c, model.basis_y_.eigenvalues / w.sum())
-        x = model._joint.problem.sample.x
+        x = model._fitted.problem.sample.x
         missed = fit.residuals(x, P, weights, ridge / np.maximum(c, 1e-12))
         for i in range(6):
             truth = left_out(F, P[:, i], w, w.sum() * ridge / c[i])
@@ -118,7 +118,7 @@ class TestAgainstRegressions:
         X = rng.normal(size=(3000, 1))
         data = X, np.sin(3 * X[:, 0]) + 0.3 * rng.normal(size=3000)
         model = fitted(data)
-        some = model.refit(regularization=loo_ridges(model._joint.problem, 0, 500))
+        some = model.refit(regularization=loo_ridges(model._fitted.problem, 0, 500))
         assert not np.array_equal(some.regularization_, model.regularization_)
         assert_allclose(some.score(*data), model.score(*data), atol=2e-3)
 
@@ -211,7 +211,7 @@ class TestEstimator:
         model = fitted((X[:50], y[:50]))
         first = model.regularization_
         model.partial_fit(X[50:], y[50:])
-        problem = model._joint.problem
+        problem = model._fitted.problem
         assert_array_equal(model.regularization_, loo_ridges(problem, 0))
         assert not np.array_equal(model.regularization_, first)
         assert_allclose(model.forget(X[50:], y[50:]).regularization_, first)
@@ -252,7 +252,7 @@ class TestEstimator:
 
 
 def test_one_ridge_is_as_many_equal_ones(data):
-    problem = fitted(data)._joint.problem
+    problem = fitted(data)._fitted.problem
     one, many = objective(problem, 0.01), objective(problem, np.full(12, 0.01))
     assert_array_equal(closed_form(one).value, closed_form(many).value)
     none = Objective(np.ones((2, 1)), np.array([1.0, 0.0]), np.ones(1), np.zeros(2))

@@ -415,7 +415,7 @@ def test_no_point_is_beyond_the_bounds_of_the_lemma(marginals, sample, kernels, 
     """Lemma `lem:positive` needs bounds at all points; those here are at the worst."""
     (X, Y), rng = sample, np.random.default_rng(0)
     model = fitted(kernels, X, Y, marginals=marginals)
-    problem, largest = model._joint.problem, 1.0
+    problem, largest = model._fitted.problem, 1.0
     for k, rows, basis in zip(kernels, sample, (problem.x, problem.y), strict=True):
         Z = np.concatenate([rows, rows + far * rng.normal(size=rows.shape)])
         Psi, mean = basis.features(Z), k(rows, rows[basis.pivots]).mean(axis=0)

@@ -89,7 +89,7 @@ def test_conditions_of_optimality_from_the_weights_alone(kind, weighted):
     dist = model.given(x=data.x)
     weights, ratio = dist.weights(), model.ratio(data.x, data.Y, grid=True)
     assert (dist.novelty() < 0.4).all()  # so that conditions are trusted
-    projector = model._joint.projector_y
+    projector = model._fitted.y_given_x.projector
     family, cell = projector.family, projector.cells.atoms.cell
     rows = projector.signed.atoms.rows
     g = projector.kept.at(rows.read(0, rows.n))
@@ -121,7 +121,7 @@ def test_conditions_of_optimality_from_the_weights_alone(kind, weighted):
 @pytest.mark.parametrize("kind", KINDS)
 def test_means_of_functions_on_cells_are_exact(kind):
     data = fitted(kind, "projected", weighted=True)
-    projector = data.model._joint.projector_y
+    projector = data.model._fitted.y_given_x.projector
     dist = data.model.given(x=data.x)
     W = np.concatenate(list(dist._laws.queries.weights()))
     rows = projector.signed.atoms.rows
@@ -348,7 +348,7 @@ def test_the_ridge_is_that_of_rows_left_out():
     y = X[:, 0] + 0.5 * rng.normal(size=60)
     kernels = Gaussian(1.0), Gaussian(1.0)
     model = JointDistribution(*kernels, regularization=1e-3, random_state=0).fit(X, y)
-    joint, n = model._joint, 60
+    joint, n = model._fitted, 60
     found = joint._left_out(np.arange(n), np.ones(n), towards_y=True)
     psi_x, psi_y = model.basis_x_.features(X), model.basis_y_.features(y[:, None])
     c_y = model.basis_y_.eigenvalues / n
@@ -362,14 +362,15 @@ def test_the_ridge_is_that_of_rows_left_out():
             assert_allclose(found[k, i] * c_y[i], at, rtol=1e-8, atol=1e-10)
     ridges, scored = 10.0 ** np.arange(-4.5, 1.0, 0.5), []
     for ridge in ridges:
-        projector = joint.projector_y.with_ridge(ridge)
+        projector = joint.y_given_x.projector.with_ridge(ridge)
         w = projector.family.weights(projector.family.solve(projector.targets(found)).theta)
         explicit = Explicit(w[:, projector.cells.atoms.cell], y)  # a cell for each row
         apart = np.abs(y[:, None] - y)
         scored.append(explicit.energy(apart, apart).mean())
     best = ridges[int(np.argmin(scored))]
     assert_allclose(
-        joint.projector_y.family.ridge[0], best * joint.projector_y.kept.penalty[0]
+        joint.y_given_x.projector.family.ridge[0],
+        best * joint.y_given_x.projector.kept.penalty[0],
     )
 
 

@@ -1,6 +1,7 @@
 """Kernels and ridges, chosen on rows held out: against fits from the start."""
 
 import io
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -22,9 +23,9 @@ from jointdist.kernels import Delta, Gaussian, Polynomial
 from jointdist.kernels.ard import evidence, relevant_scales
 from jointdist.kernels.median_heuristic import Family
 from jointdist.lowrank.reduction import Reduction, moments
-from jointdist.selection.kernel_search import Factoring, KernelContest
+from jointdist.selection.kernel_search import Factoring, KernelSearch, _Candidates
 from jointdist.selection.risk import Outcomes, Trial, ratio_risk
-from jointdist.selection.search import Climb, Contest
+from jointdist.selection.search import CrossValidation, descend
 
 JD, CME, JPDL = (
     jd.JointDistribution,
@@ -45,12 +46,32 @@ def silent(_share, _words):
     """Take no notice of progress."""
 
 
-def contest_of(model, X, Y, weights=None, how=QUICK):
-    """Return a contest on rows, as a model would hold it."""
+def validation_of(model, X, Y, weights=None, how=QUICK):
+    """Return the folds of rows, as a model would have them."""
     rows = [
         as_rows(Z, where="fit", name=name, vector=True) for Z, name in ((X, "X"), (Y, "Y"))
     ]
-    return Contest("model", how, Sample.paired(*rows, weights), model._seed, silent)
+    sample = Sample.paired(*rows, weights)
+    return CrossValidation("model", how, sample, model._data.seed, silent)
+
+
+def explore(model, validation, fit_without, ridge, *, centred):
+    """Score the kernels that a model was given."""
+    search = KernelSearch(
+        "model",
+        (model.kernel_x, model.kernel_y),
+        ridge,
+        validation.how,
+        Factoring(1e-3, None, "auto", 0),
+        fit_without,
+        lambda x, y: x * y,
+        centred=centred,
+    )
+    families = (
+        Family(encoding, (), kernel)
+        for encoding, kernel in zip(model._data.encodings, search.kernels, strict=True)
+    )
+    _Candidates(search, validation).explore(*families)
 
 
 class TestFolds:
@@ -160,37 +181,26 @@ class TestSubtraction:
         kernels = Gaussian(1.5), Gaussian(0.5)
         model = JD(*kernels, regularization=1e-3, marginals=marginals, random_state=0)
         model.fit(X, y, w)
-        contest = contest_of(model, X, y, w)
+        validation = validation_of(model, X, y, w)
         seen = []
 
-        def trial(x, y, part):
-            made = model._trial(contest, x, y, part)
-            rows = contest.train(part)
+        def fit_without(validation, x, y, part):
+            made = model._fit_without(model._data, validation, x, y, part)
+            rows = validation.train(part)
             sums = moments(x.low.map, y.low.map, rows.x, rows.y, sample_weight=rows.weights)
-            fresh = clone(model)
-            fresh._encodings, fresh._seed = model._encodings, 0
-            fresh._solve(Reduction(x.low, y.low, sums), rows)
-            H = made.solve(fresh.regularization_)
-            assert_allclose(
-                np.abs(H), np.abs(fresh.coefficients_), atol=1e-8
-            )  # up to signs
-            held = contest.held(part)
-            ratio = fresh._joint.ratio_on_grid(held.x, held.y)
+            there = replace(model._data, sample=rows)
+            fresh = model._solve(there, model._chosen, Reduction(x.low, y.low, sums))
+            H = made.solve(fresh.ridge)
+            assert_allclose(np.abs(H), np.abs(fresh.H), atol=1e-8)  # up to signs
+            held = validation.held(part)
+            ratio = fresh.ratio_on_grid(held.x, held.y)
             assert_allclose(1 + made.psi @ H.T @ made.outcomes.psi.T, ratio, atol=1e-8)
             seen.append(part)
             return made
 
-        factoring = Factoring(1e-3, None, "auto", 0)
-        kernels = (
-            Family(model._encodings[0], (), model.kernel_x),
-            Family(model._encodings[1], (), model.kernel_y),
-        )
-        centred = marginals == "exact"
-        KernelContest(contest, factoring, trial, model._unit, 1e-3, centred=centred).run(
-            *kernels
-        )
+        explore(model, validation, fit_without, 1e-3, centred=marginals == "exact")
         assert sorted(seen) == list(range(len(seen)))
-        assert len(seen) == contest.folds == 10
+        assert len(seen) == validation.folds == 10
 
     @pytest.mark.parametrize("marginals", ["exact", "free"])
     @pytest.mark.parametrize("words", [False, True])
@@ -204,7 +214,7 @@ class TestSubtraction:
         model = JD(*kernels, marginals=marginals, selection=how, random_state=0).fit(X, y)
         chosen = model.selection_.chosen  # by signed laws
         order = np.lexsort(np.c_[X, np.unique(y, return_inverse=True)[1]].T[::-1])
-        parts = [part for i in range(2) for part in held_out(100, 4, model._seed + i)]
+        parts = [part for i in range(2) for part in held_out(100, 4, model._data.seed + i)]
         assert model.selection_.folds == len(parts) == 8
         found = np.zeros((8, 2))
         for i, part in enumerate(parts):
@@ -229,17 +239,17 @@ class TestSubtraction:
         # landmarks are those of all rows
         sides = (kernels[0], X), (kernels[1], y[:, None])
         low = [jd.pivoted_cholesky(k, Z, tol=0.0, pivoting="greedy") for k, Z in sides]
-        for i, held in enumerate(held_out(100, 0.25, model._seed)):
+        for i, held in enumerate(held_out(100, 0.25, model._data.seed)):
             rest = np.delete(np.arange(100), held)
             sums = moments(low[0].map, low[1].map, X[rest], y[rest])
             rows = [as_rows(Z, where="", name="", vector=True) for Z in (X[rest], y[rest])]
             for j, ridge in enumerate(chosen.regularizations):
                 other = clone(model).set_params(regularization=ridge * 100 / 75)
-                other._encodings, other._seed, other.n_features_in_ = model._encodings, 0, 2
-                other._solve(Reduction(*low, sums), Sample(*rows, None))
+                there = replace(model._data, sample=Sample(*rows, None))
+                other._learn(there, model._chosen, Reduction(*low, sums))
                 dist = other.given(X[held])
                 # what the mass falls short of one is at zero
-                w, atoms = dist.weights(), np.append(dist.support_points(), 0.0)
+                w, atoms = dist.weights(), np.append(dist.atoms(), 0.0)
                 w = np.column_stack([w, 1 - w.sum(axis=1)])
                 apart = np.abs(atoms[:, None] - atoms)
                 reach = np.sum(w * np.abs(atoms - y[held, None]), axis=1)
@@ -259,7 +269,7 @@ class TestSubtraction:
         model = JPDL(3, selection=how, random_state=0).fit(X, y)
         chosen = model.selection_.chosen
         order, found = np.lexsort(np.c_[X, y].T[::-1]), np.zeros((1, 2))
-        for i, part in enumerate(held_out(100, 0.25, model._seed)):
+        for i, part in enumerate(held_out(100, 0.25, model._data.seed)):
             held, rest = order[part], np.delete(order, part)
             for j, ridge in enumerate(chosen.regularizations):
                 other = JPDL(3, regularization=ridge * 100 / 75, positivity="none")
@@ -292,24 +302,15 @@ class TestCriteria:
         X, y = data(200)
         model = JD(Gaussian(1.0), Gaussian(0.5), selection=QUICK, random_state=0)
         named = model.fit(X, y).selection_.chosen
-        contest = contest_of(model, X, y)
+        validation = validation_of(model, X, y)
         forms = []
 
-        def trial(x, y, part):
-            made = model._trial(contest, x, y, part)
+        def fit_without(validation, x, y, part):
+            made = model._fit_without(model._data, validation, x, y, part)
             forms.append(made.outcomes.form)
             return made
 
-        factoring = Factoring(1e-3, None, "auto", 0)
-        families = (
-            Family(encoding, (), kernel)
-            for encoding, kernel in zip(
-                model._encodings, (model.kernel_x, model.kernel_y), strict=True
-            )
-        )
-        KernelContest(contest, factoring, trial, model._unit, "auto", centred=True).run(
-            *families
-        )
+        explore(model, validation, fit_without, "auto", centred=True)
         assert forms
         assert all(form is not None for form in forms)
         for criterion in (
@@ -415,7 +416,7 @@ class TestPaper:
         loss = partial(scores.logistic_loss, event=lambda y: y <= low)
         model = JD(selection=jd.Selection(loss, cv=0.2), random_state=0).fit(X, y)
         order = np.lexsort(np.c_[X, y].T[::-1])
-        held = order[held_out(300, 0.2, model._seed)[0]]
+        held = order[held_out(300, 0.2, model._data.seed)[0]]
         rest = np.setdiff1d(order, held)
         ridge = model.regularization_ * 300 / 240
         other = JD(
@@ -495,7 +496,7 @@ class TestEvidence:
         assert model.score(frame, y) > 0.3
 
 
-class TestClimb:
+class TestDescent:
     """The way down the lattice."""
 
     @pytest.mark.parametrize("best", [(0, 0), (-3, 2), (2, -4), (3, 3), (-6, -6)])
@@ -508,17 +509,16 @@ class TestClimb:
                 1 + (i - best[0]) ** 2 + (j - best[1]) ** 2 + (i - best[0]) * (j - best[1])
             )
 
-        assert Climb(enter, (FREE, FREE)).down(0, 0) == best
+        assert descend(enter, (0, 0), (True, True)) == best
         assert len(seen) == len(set(seen)) < 45
 
     def test_stays_where_nothing_is_better(self):
-        assert Climb(lambda i, j: 1.0, (FREE, FREE)).down(0, 0) == (0, 0)  # noqa: ARG005
-        assert Climb(lambda i, j: np.inf, (FREE, FREE)).down(0, 0) == (0, 0)  # noqa: ARG005
+        assert descend(lambda i, j: 1.0, (0, 0), (True, True)) == (0, 0)  # noqa: ARG005
+        assert descend(lambda i, j: np.inf, (0, 0), (True, True)) == (0, 0)  # noqa: ARG005
 
     def test_one_kernel_only(self):
-        fixed = Family(None, (), Gaussian(), "given")
-        assert Climb(lambda i, j: i + j, (fixed, fixed)).down(0, 0) == (0, 0)
-        assert Climb(lambda i, j: 9 + i + j, (fixed, FREE)).down(0, 0) == (0, -6)
+        assert descend(lambda i, j: i + j, (0, 0), (False, False)) == (0, 0)
+        assert descend(lambda i, j: 9 + i + j, (0, 0), (False, True)) == (0, -6)
 
 
 FREE = Family(None, (1.0,))

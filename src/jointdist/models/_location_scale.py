@@ -122,7 +122,7 @@ class LocationScale:
         stretch = self.scale.at(x, p, self.executor)
         unknown = self.explained + np.maximum(self.unexplained - stretch**2, 0.0)
         stretch = np.sqrt(stretch**2 + doubt[:, None] * unknown)
-        base = self.residuals._of_y(p)  # noqa: SLF001
+        base = self.residuals._fitted.of_y(p)  # noqa: SLF001
         conditions = Conditions(base.queries, x, self.encodings[0], novelty)
         names, unit = self.encodings[1], self.marginal.unit
         return Moved.of(base, conditions, shift, stretch, names=names, unit=unit)

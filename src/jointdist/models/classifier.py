@@ -312,11 +312,11 @@ class LabelDistribution(JointDistribution):
         X : array, DataFrame or sequence of shape (q, d)
             The rows.
         """
-        dists = self._of_y(self._read_x(method, "X", X))
+        dists = self._fitted.of_y(self._read_x(method, "X", X))
         known = dists.atoms.distinct
         found = dists.expected(known.sums.T)
         found = np.where(np.isnan(found), known.sums[:, 0], found)
-        chances = np.zeros((len(found), len(self._encodings[1].categories[0] or ())))
+        chances = np.zeros((len(found), len(self._data.encodings[1].categories[0] or ())))
         chances[:, known.points[:, 0].astype(np.intp)] = found
         return chances
 

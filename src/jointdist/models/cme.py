@@ -1,56 +1,44 @@
-"""Conditional mean embedding: CME, low-rank or in full (paper, appendix)."""
+"""Conditional mean embedding, CME: low-rank or full (paper, appendix)."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal, Self, TypeAlias, cast
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky
 from sklearn.utils.validation import check_is_fitted
 
-from jointdist._array import Array, Vector, like, to_numpy
+from jointdist._array import Index, Vector, to_numpy
 from jointdist._random import Seed
-from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor, executor_for
-from jointdist.data.sample import Sample
-from jointdist.data.table import Rows
 from jointdist.distributions.conditional import Conditional
-from jointdist.distributions.conditions import Fixed, Queries
-from jointdist.distributions.energy import energy_scores
-from jointdist.distributions.signed import FewSupport, Laws, Support, units_of
-from jointdist.distributions.support_points import Atoms, FewAtoms
-from jointdist.errors import InfeasibleError, Text, require, require_kind
-from jointdist.kernels import Delta, Kernel
-from jointdist.lowrank.basis import Basis, host_features, side_basis
+from jointdist.errors import require, require_kind
+from jointdist.kernels import Kernel
+from jointdist.lowrank.basis import Basis, double_orthogonal, host_features
 from jointdist.lowrank.factor import Pivoting
-from jointdist.lowrank.features import FeatureMap, kernel_matrix
 from jointdist.lowrank.moments import Moments
-from jointdist.lowrank.novelty import TRUSTED, largest_kernel
-from jointdist.lowrank.randomized import is_large
-from jointdist.lowrank.reduction import Reduction
-from jointdist.models.base import KernelEstimator
-from jointdist.models.coefficients import require_arguments
-from jointdist.programs import Objective, Solution, Status, closed_form, embedding
+from jointdist.lowrank.randomized import SUBSAMPLE
+from jointdist.lowrank.reduction import Reduction, reduce_sample
+from jointdist.models._arguments import require_arguments, require_numbers_alone
+from jointdist.models._kernel_fits import factoring, fit_options, is_exact, warn_if_missed
+from jointdist.models._reading import PairedData, read_pair
+from jointdist.models._sklearn import y_for_Y
+from jointdist.models.base import DistributionEstimator
+from jointdist.models.embedding import Embedding, embedded_outcomes, summed_weights
+from jointdist.models.full_embedding import full_embedding
+from jointdist.programs import Objective, Solution, closed_form, embedding
 from jointdist.programs.embedding import Scope
-from jointdist.projection.projector import TRIED, Isotonic, Projector
-from jointdist.selection.config import Selection
+from jointdist.selection.config import Selection, require_selection
 from jointdist.selection.fold_moments import Side, paired_moments
-from jointdist.selection.kernel_search import Factoring
-from jointdist.selection.risk import Outcomes, Trial
-from jointdist.selection.search import Contest
+from jointdist.selection.kernel_search import Chosen, KernelSearch, select_kernels
+from jointdist.selection.risk import Trial
+from jointdist.selection.search import CrossValidation
 
 __all__ = ["CmePositivity", "ConditionalMeanEmbedding"]
 
 CmePositivity: TypeAlias = Literal["projected", "isotonic", "none", "average", "sample"]
 
-_MOST = 5_000  # rows of the full estimator
-_LAW = 0.1  # mass of an embedding that says anything; less has no skill
-_FEATURES = 64  # of Y, for laws of the full estimator that are made valid
-_ALONE = 1 - 1e-9  # the leverage of a row, at most
-_JITTER = 1e-13  # of the trace, that makes a kernel matrix definite
 
-
-class ConditionalMeanEmbedding(KernelEstimator):
+class ConditionalMeanEmbedding(DistributionEstimator):
     r"""The conditional laws of Y given X as elements of a kernel space.
 
     The embedding :math:`\mu_{Y|X=x}`, Eq. `CMEeq1`, is estimated by ridge regression of
@@ -149,6 +137,13 @@ class ConditionalMeanEmbedding(KernelEstimator):
     (True, False)
     """
 
+    grid_rows_: Index
+    kernel_x_: Kernel
+    kernel_y_: Kernel
+    _chosen: Chosen
+    _fitted: Embedding
+    _reduction: Reduction
+
     def __init__(
         self,
         kernel_x: Kernel | str = "auto",
@@ -182,6 +177,36 @@ class ConditionalMeanEmbedding(KernelEstimator):
         self.executor = executor
         self.verbose = verbose
 
+    @y_for_Y
+    def fit(self, X: object, Y: object, sample_weight: object = None) -> Self:
+        """Learn the conditional distributions.
+
+        Arrays of up to 64 MB are copied. Larger ones, and files, are read where they are
+        whenever a distribution needs them, and must not change.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sequence of shape (n, d_x)
+            The rows of X; columns of strings are categorical.
+        Y : array, DataFrame or sequence of shape (n,) or (n, d_y)
+            The rows of Y.
+        sample_weight : array of shape (n,), optional
+            Weights of the rows: a row of weight two counts as two rows, and the sum of the
+            weights as the number of rows.
+
+        Returns
+        -------
+        ConditionalMeanEmbedding
+            The model itself.
+        """
+        self._check()
+        data = read_pair(self._name, X, Y, sample_weight, self.random_state)
+        require_numbers_alone(self._name, self.positivity, data.encodings[1:])
+        chosen = select_kernels(data.sample, data.encodings, self._search(data), data.rng)
+        if not self.low_rank:
+            return self._learn_in_full(data, chosen)
+        return self._learn(data, chosen, self._reduced(data, chosen))
+
     def given(self, x: object) -> Conditional:
         """Return the law of Y for each row of ``x``: its expectations are Eq. `CMEeq1hat`.
 
@@ -191,9 +216,10 @@ class ConditionalMeanEmbedding(KernelEstimator):
             Conditions on X; a vector if X has one column.
         """
         check_is_fitted(self)
-        return Conditional(self._of_y(self._read_x("given", "x", x)))
+        return Conditional(self._fitted.of_y(self._read_x("given", "x", x)))
 
     def _check(self) -> None:
+        require_selection(self._name, self.selection, self.verbose)
         require_arguments(
             self._name,
             regularization=self.regularization,
@@ -221,291 +247,178 @@ class ConditionalMeanEmbedding(KernelEstimator):
 
     @property
     def _scope(self) -> Scope:
-        """Where the program asks for positive weights; valid laws are made later."""
-        valid = self.positivity in ("projected", "isotonic")
-        return "none" if valid else cast("Scope", self.positivity)
-
-    def _factor(self, sample: Sample, rng: np.random.Generator) -> Self:
-        self._was_free = self._free
-        if self.low_rank:
-            return super()._factor(sample, rng)
-        for name in ("moments_", "basis_y_", "_reduction"):
-            self.__dict__.pop(name, None)  # of an earlier fit with low rank
-        return self._solve_in_full(sample.counted)
-
-    def _changed(self, sign: int, part: Sample, sample: Sample) -> Self:
-        known = self.low_rank and hasattr(self, "_reduction")
-        if known and not self._to_rounding(self._rows):
-            return super()._changed(sign, part, sample)
-        self._check()
-        return self._factor(sample, np.random.default_rng(self._seed))
-
-    def _solve_again(self) -> Self:
-        few = self.low_rank and super()._to_rounding(self._rows)
-        if self.low_rank and (not few or self._free == self._was_free):
-            return super()._solve_again()
-        return self._factor(self._rows, np.random.default_rng(self._seed))
-
-    def _to_rounding(self, sample: Sample) -> bool:
-        return self._free and super()._to_rounding(sample)
+        """Where the program asks for positive weights; projections come later."""
+        return "none" if self._is_projected else cast("Scope", self.positivity)
 
     @property
-    def _free(self) -> bool:
+    def _is_projected(self) -> bool:
+        """Whether distributions are projected when they are evaluated."""
+        return self.positivity in ("projected", "isotonic")
+
+    @property
+    def _is_free(self) -> bool:
         """Whether there are no constraints; few rows are then factored to rounding."""
         return self.normalization == self._scope == "none"
 
-    def _rule(self, sample: Sample) -> Pivoting:
-        greedy = self.pivoting == "auto" and not is_large(sample.x)
+    def _pivoting(self, rows: int) -> Pivoting:
+        """Return how pivots are chosen: greedily, unless the table is large."""
+        greedy = self.pivoting == "auto" and rows <= 2 * SUBSAMPLE
         return "greedy" if greedy else self.pivoting
 
-    def _solve(self, reduction: Reduction, sample: Sample) -> Self:
-        self.basis_x_, self.basis_y_ = self._bases(reduction)
-        self.moments_, self._reduction = reduction.moments, reduction
-        V_x, V_y = to_numpy(self.basis_x_.rotation), to_numpy(self.basis_y_.rotation)
-        self.regularization_ = ridge = self._ridge(sample)
-        mean, goal = _objective(self.moments_, self.basis_x_, V_y, V_x, ridge)
+    def _search(self, data: PairedData) -> KernelSearch:
+        """Return what is to be selected, and how."""
+        how = Selection() if self.selection is None else self.selection
+        options = factoring(self, data)
+        return KernelSearch(
+            self._name,
+            (self.kernel_x, self.kernel_y),
+            self.regularization,
+            self.selection,
+            replace(
+                options,
+                tol=options.tol if self._is_free else self.tol,
+                pivoting=self._pivoting(min(how.rows, data.sample.n)),
+            ),
+            lambda validation, x, y, part: self._fit_without(data, validation, x, y, part),
+            lambda x, _y: x,
+            centred=False,
+            executor=self.executor,
+            verbose=self.verbose,
+        )
+
+    def _fit_without(
+        self, data: PairedData, validation: CrossValidation, x: Side, y: Side, part: int
+    ) -> Trial:
+        """Return the embedding of all rows but those of a fold, as a function of the ridge."""
+        sums, rows = paired_moments(x, y, part), validation.train(part)
+        basis_y, executor = y.basis(part), executor_for(rows.x, self.executor)
+        _, goal = _objective(sums, x.basis(part), basis_y, 0.0)
+        pivots, encoding = y.low.map.landmarks, data.encodings[1]
+        which, held = y.remember(
+            ("outcomes", part),
+            lambda: embedded_outcomes(
+                pivots,
+                encoding,
+                rows,
+                validation.held(part),
+                executor,
+                divided=self._is_projected,
+            ),
+        )
+        weights = summed_weights(to_numpy(basis_y.expansion), which)
+        expansion = len(weights) * weights
+        solve = lambda ridge: expansion @ closed_form(goal.at(ridge)).value  # noqa: E731
+        return Trial(solve, x.psi(part), held)
+
+    def _reduced(self, data: PairedData, chosen: Chosen) -> Reduction:
+        """Factor both kernel matrices."""
+        options = fit_options(self, data)
+        options["tol"] = options["tol"] if self._is_free else self.tol
+        options["pivoting"] = self._pivoting(data.sample.n)
+        kernels, rows = (chosen.kernel_x, chosen.kernel_y), (data.sample.x, data.sample.y)
+        return reduce_sample(*kernels, *rows, **options)
+
+    def _learn(
+        self,
+        data: PairedData,
+        chosen: Chosen,
+        reduction: Reduction,
+        bases: tuple[Basis, Basis] | None = None,
+    ) -> Self:
+        """Solve for the coefficients, Eq. `eq:lowrankprog`, and keep the embedding."""
+        x, y = bases or double_orthogonal(reduction, centred=False)
+        ridge = self._ridge(chosen, data.sample)
+        mean, goal = _objective(reduction.moments, x, y, ridge)
         scopes = {self.normalization, self._scope}
         most = self.grid_rows if "sample" in scopes else 0
-        self.grid_rows_ = sample.choose(most, self._seed)
-        rows = sample.x.take(self.grid_rows_) if most else None
+        grid = data.sample.choose(most, data.seed)
+        found: Solution
         if scopes == {"none"}:
             found = closed_form(goal)
         else:
             found = embedding(
                 goal,
-                to_numpy(self.basis_y_.map.core) @ V_y,
+                to_numpy(y.map.core) @ to_numpy(y.rotation),
                 mean,
                 normalization=self.normalization,
                 positivity=self._scope,
-                features=None if rows is None else host_features(self.basis_x_, rows),
+                features=host_features(x, data.sample.x.take(grid)) if most else None,
             )
-        self._keep(found)
-        weights = to_numpy(self.basis_y_.expansion) @ found.value
-        pivots = self._reduction.y.map.landmarks
-        return self._put(sample, pivots, weights)
-
-    def _solve_in_full(self, sample: Sample) -> Self:
-        """Invert the kernel matrix of all rows, weighted."""
-        rule, got = f"at most {_MOST:,} rows without `low_rank`", Text(f"{sample.n:,}")
-        require(sample.n <= _MOST, self._name, "X", rule, got)
-        rows = sample.x.read(0, sample.n)
-        w = np.ones(sample.n) if sample.weights is None else sample.weights
-        n = float(w.sum())
-        self.regularization_ = ridge = self._ridge(sample)
-        K = to_numpy(kernel_matrix(self.kernel_x_, rows, rows))
-        F = _inverse(K, np.minimum(n * ridge / w, 1e300))
-        C = _root(K)
-        features = FeatureMap(self.kernel_x_, rows, like(C, rows))
-        self.basis_x_ = _plain(features)
-        self.grid_rows_ = np.empty(0, dtype=np.intp)
-        z = sample.y.read(0, sample.n)
-        K_y = to_numpy(kernel_matrix(self.kernel_y_, z, z))
-        self._keep(Solution(F, -float(w @ np.einsum("ij,ji->i", K_y @ F, K)) / n))
-        self._full_weights = F @ C
-        return self._put(sample, z, self._full_weights)
-
-    def _put(self, sample: Sample, points: Array, weights: Vector) -> Self:
-        """Keep the rows of Y that have weight; those that are equal count together."""
-        executor = executor_for(sample.x, self.executor)
-        self._support, self._which = _atoms(points, self._encodings[1], sample, executor)
-        self._rows, self._weights = sample, _added(weights, self._which)
-        self._most = largest_kernel(self.basis_x_.map, sample.x, sample.weights, executor)
-        self._projectors: dict[str, Projector | Isotonic] = {}  # made when first needed
-        return self
-
-    def _trial(self, contest: Contest, x: Side, y: Side, part: int) -> Trial:
-        sums, rows = paired_moments(x, y, part), contest.train(part)
-        basis_x, basis_y = x.basis(part), y.basis(part)
-        V_x, V_y = to_numpy(basis_x.rotation), to_numpy(basis_y.rotation)
-        _, goal = _objective(sums, basis_x, V_y, V_x, 0.0)
-        pivots, encoding = y.low.map.landmarks, self._encodings[1]
-        executor = executor_for(rows.x, self.executor)
-        support, which = y.remember(
-            ("atoms", part), lambda: _atoms(pivots, encoding, rows, executor)
+        fitted = Embedding.of(
+            data,
+            found,
+            (x, y),
+            reduction.y.map.landmarks,
+            to_numpy(y.expansion) @ found.value,
+            ridge=ridge,
+            positivity=self.positivity,
+            executor=executor_for(data.sample.x, self.executor),
         )
-        held = y.remember(
-            ("outcomes", part), lambda: self._outcomes(support, contest.held(part))
+        return self._keep(
+            data,
+            chosen,
+            found,
+            **self._kernels(chosen),
+            _fitted=fitted,
+            _reduction=reduction,
+            _was_free=self._is_free,
+            basis_x_=x,
+            basis_y_=y,
+            moments_=reduction.moments,
+            regularization_=ridge,
+            grid_rows_=grid,
         )
-        weights = _added(to_numpy(basis_y.expansion), which)
-        expansion = len(weights) * weights
-        solve = lambda ridge: expansion @ closed_form(goal.at(ridge)).value  # noqa: E731
-        return Trial(solve, x.psi(part), held)
 
-    def _outcomes(self, support: FewSupport, held: Sample) -> Outcomes:
-        """Return rows held out as embeddings on pivots of other rows see them.
+    def _learn_in_full(self, data: PairedData, chosen: Chosen) -> Self:
+        """Invert the kernel matrix of all rows, and keep the embedding."""
+        data = replace(data, sample=data.sample.counted)
+        ridge = self._ridge(chosen, data.sample)
+        executor = executor_for(data.sample.x, self.executor)
+        kernels = chosen.kernel_x, chosen.kernel_y
+        fitted = full_embedding(data, kernels, ridge, self.positivity, executor)
+        return self._keep(
+            data,
+            chosen,
+            fitted.solution,
+            **self._kernels(chosen),
+            _fitted=fitted,
+            basis_x_=fitted.basis_x,
+            regularization_=ridge,
+            grid_rows_=np.empty(0, dtype=np.intp),
+        )
 
-        What signed laws lack is at zero, as of their means; what others lack, which are
-        divided by their mass, amid the sample.
-        """
-        points, rest = to_numpy(held.y.read(0, held.n)), None
-        if self.positivity != self._scope:
-            every = support.sample
-            rest = every.shares @ to_numpy(every.rows.read(0, every.n))
-        weights = held.weights
-        return Outcomes(support, points, weights, divided=False, offset=-1.0, rest=rest)
+    @staticmethod
+    def _kernels(chosen: Chosen) -> dict[str, Kernel]:
+        return {"kernel_x_": chosen.kernel_x, "kernel_y_": chosen.kernel_y}
 
-    def _unit(self, x: float, y: float) -> float:
-        del y
-        return x
+    def _update(self, sums: Callable[[], Moments], data: PairedData) -> Self:
+        exact = self._is_free and is_exact(self.max_rank, self._data.sample)
+        if not self.low_rank or not hasattr(self, "_reduction") or exact:
+            return self._anew(data)
+        reduction = self._reduction.changed(sums(), data.sample.x, data.sample.y)
+        warn_if_missed(self._name, self._reduction, reduction, self.tol)
+        return self._learn(data, self._chosen, reduction)
 
-    def _of_y(self, x: Rows) -> Laws:
-        if self.solution_.status is Status.INFEASIBLE:
-            msg = f"{self._name}: {self.solution_.status.value}"
-            raise InfeasibleError(msg)
-        H = len(self._weights) * self._weights.T
-        executor, encoding = self._support.atoms.executor, self._encodings[0]
-        own = {"offset": -1.0, "most": self._most}
-        queries = Queries(x, self.basis_x_, H, executor, encoding, **own)
-        if self.positivity == self._scope:
-            return Laws(self._support, queries, divided=False)
-        queries = replace(queries, trusted=TRUSTED * (1 - self.basis_x_.relative_error))
-        if self.positivity not in self._projectors:
-            self._projectors[self.positivity] = self._valid()
-        return self._projectors[self.positivity].dists(Laws(self._support, queries))
+    def _solve_again(self) -> Self:
+        few = is_exact(self.max_rank, self._data.sample)
+        same = not few or self._is_free == getattr(self, "_was_free", None)
+        if not self.low_rank or not hasattr(self, "_reduction") or not same:
+            return self._anew(self._data)
+        bases = self.basis_x_, self.basis_y_
+        return self._learn(self._data, self._chosen, self._reduction, bases)
 
-    def _valid(self) -> Projector | Isotonic:
-        """Return what makes laws valid, its ridge chosen by leaving rows out."""
-        if self.positivity == "isotonic":
-            return Isotonic.on(self._support, self._name)
-        some = self._rows.typical(TRIED)
-        points = to_numpy(self._rows.y.take(some.rows))
-        basis = self.basis_y_ if self.low_rank else self._features_of_y()
-        sums = _weighted_mean(basis, self._rows)
-        executor = self._support.atoms.executor
-        weights = self._rows.weights
-        sample = Atoms(basis, self._encodings[1], self._rows.y, weights, sums, executor)
-        projector = Projector.on(self._support, Support(sample))
-        left_out = self._left_out(some.rows, some.own)
-        return projector.tuned(left_out, points, some.weights)
-
-    def _features_of_y(self) -> Basis:
-        """Return a basis of Y for the full estimator, which has none."""
-        rows, w = self._rows.y, self._rows.weights
-        factoring = Factoring(0.0, _FEATURES, "greedy", self._seed)
-        low = factoring.factored("kernel_y", self.kernel_y_, rows, w)
-        phi = low.map.features(rows.read(0, rows.n))
-        weighted = phi if w is None else phi * like(w, phi)[:, None]
-        sums = like(to_numpy(weighted).sum(axis=0), phi)
-        return side_basis(low, self._rows.size, sums, phi.T @ weighted, centred=False)
-
-    def _left_out(self, rows: NDArray[np.intp], w: Vector) -> Vector:
-        r"""Return the laws at rows of the sample by the model without each, in closed form.
-
-        An embedding is a ridge regression, so that without row k, of weight w, it is
-        :math:`(\hat\mu - h k_Y(y_k, \cdot)) / (1 - h)`, with the leverage h.
-        """
-        sample, n = self._rows, self._rows.size
-        psi = host_features(self.basis_x_, sample.x.take(rows))
-        if self.low_rank:
-            c = to_numpy(self.basis_x_.eigenvalues) / n
-            h = psi**2 @ (1 / (c + self.regularization_)) * w / n
-            own = host_features(self.basis_y_, sample.y.take(rows))
-            found = psi @ self.coefficients_.T
-        else:
-            found = psi @ to_numpy(self._full_weights).T
-            whole = np.ones(len(rows)) if sample.weights is None else sample.weights[rows]
-            h = found[np.arange(len(rows)), rows] * w / whole
-            own = np.zeros_like(found)
-            own[np.arange(len(rows)), rows] = 1.0
-        h = np.minimum(h, _ALONE)[:, None]
-        found = (found - h * own) / (1 - h)
-        if self.low_rank:
-            found = found @ to_numpy(self.basis_y_.expansion).T
-        weights = _added(found.T, self._which)
-        return len(weights) * weights.T - 1
-
-    def _scores(self, x: Rows, y: Vector) -> tuple[Vector, Vector]:
-        atoms, dists = self._support.sample, self._of_y(x)
-        z = to_numpy(atoms.rows.read(0, atoms.n))
-        unit = units_of(z, atoms.shares)
-        marginal = Laws(Support(atoms), Fixed(np.empty((x.n, 0))))
-        _, other = energy_scores(marginal, y, unit=unit)
-        known = dists.masses() > _LAW
-        if not known.any():
-            return other, other
-        own = other.copy()
-        own[known], _ = energy_scores(dists.take(known), y[known], unit=unit)
-        return own, other
-
-    @property
-    def _sample(self) -> Sample:
-        return self._rows
+    def _anew(self, data: PairedData) -> Self:
+        """Fit with the hyperparameters that were selected, but new landmarks."""
+        data = replace(data, rng=np.random.default_rng(data.seed))
+        if not self.low_rank:
+            return self._learn_in_full(data, self._chosen)
+        return self._learn(data, self._chosen, self._reduced(data, self._chosen))
 
 
-def _objective(
-    sums: Moments, x: Basis, V_y: Vector, V_x: Vector, ridge: float
-) -> tuple[Vector, Objective]:
+def _objective(sums: Moments, x: Basis, y: Basis, ridge: float) -> tuple[Vector, Objective]:
     """Return the means of the functions of X, and Eq. `eq:lowrankprog` over n."""
-    n = sums.weight
+    n, V_x, V_y = sums.weight, to_numpy(x.rotation), to_numpy(y.rotation)
     M = V_y.T @ to_numpy(sums.gram_yx) @ V_x / n
     c_x = to_numpy(x.eigenvalues) / n
     mean: Vector = V_x.T @ to_numpy(sums.sum_x) / n
     return mean, Objective(M, np.ones(len(M)), c_x, ridge)
-
-
-def _inverse(K: Vector, ridge: Vector) -> Vector:
-    """Return the inverse of the kernel matrix plus a diagonal."""
-    whole = K.copy()
-    whole[np.diag_indices_from(K)] += ridge
-    try:
-        inverse = cho_solve(cho_factor(whole), np.eye(len(K)))
-    except LinAlgError:
-        got = Text("one that rounding of the kernel matrix exceeds")
-        rule = "so large that the kernel matrix can be inverted with it"
-        require(False, "ConditionalMeanEmbedding", "regularization", rule, got)
-        raise
-    return np.asarray(inverse)
-
-
-def _root(K: Vector) -> Vector:
-    """Return the Cholesky factor of a kernel matrix, made definite."""
-    jitter = _JITTER * max(float(np.trace(K)), np.finfo(float).tiny)
-    while True:
-        try:
-            return np.asarray(cholesky(K + jitter * np.eye(len(K)), lower=True))
-        except LinAlgError:
-            jitter *= 10
-
-
-def _atoms(
-    points: Array, encoding: Encoding, sample: Sample, executor: Executor
-) -> tuple[FewSupport, NDArray[np.intp]]:
-    """Return the distinct points as atoms, and which of them each point is."""
-    atoms, which = np.unique(to_numpy(points), axis=0, return_inverse=True)
-    place = like(atoms, points)
-    basis = _plain(FeatureMap(Delta(), place, like(np.eye(len(atoms)), points)))
-    rows = Rows(place, sample.y.where, sample.y.name)
-    mean = np.full(len(atoms), 1 / len(atoms))
-    none = np.empty(0)
-    every = Atoms(_nothing(place), encoding, sample.y, sample.weights, none, executor)
-    few = FewAtoms(basis, encoding, rows, None, mean, executor, sample=every)
-    return FewSupport(few), which.ravel()
-
-
-def _weighted_mean(basis: Basis, sample: Sample) -> Vector:
-    """Return the means of functions of Y over the sample."""
-    w = np.full(sample.n, 1.0) if sample.weights is None else sample.weights
-    z = sample.y.read(0, sample.n)
-    mean: Vector = w @ host_features(basis, z) / w.sum()
-    return mean
-
-
-def _added(weights: Vector, which: NDArray[np.intp]) -> Vector:
-    """Return the sums of the weights of equal points."""
-    total = np.zeros((which.max() + 1, weights.shape[1]))
-    np.add.at(total, which, weights)
-    return total
-
-
-def _nothing(place: Array) -> Basis:
-    """Return a basis without functions."""
-    return _plain(FeatureMap(Delta(), place[:0, :], like(np.empty((0, 0)), place)))
-
-
-def _plain(features: FeatureMap) -> Basis:
-    """Return features as they are, as a basis."""
-    core = features.core
-    m = features.rank
-    eye = like(np.eye(m), core)
-    ones, zeros = like(np.ones(m), core), like(np.zeros(m), core)
-    return Basis(features, eye, ones, zeros, np.empty(0, np.intp), 0.0, 0.0)

@@ -1,7 +1,8 @@
-r"""From two bases and the moments to the coefficients: which program is solved.
+r"""From two bases and the moments to the coefficients.
 
-The objective is diagonal in the double-orthogonal basis. What ``positivity`` means is
-decided here, and nowhere else.
+The objective is diagonal in the double-orthogonal basis. Here ``positivity`` names a
+constraint of the program; whether distributions are projected when they are evaluated is
+up to the fitted model.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,18 +10,23 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from jointdist._array import Vector, to_numpy
+from jointdist._array import Array, Index, Vector, to_numpy
+from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
-from jointdist.errors import Text, is_number, is_whole, require
-from jointdist.kernels.bounds import upper_bound
+from jointdist.distributions.signed import Support
+from jointdist.distributions.support_points import Atoms
 from jointdist.lowrank.basis import Basis, host_features
-from jointdist.lowrank.features import kernel_matrix
 from jointdist.lowrank.moments import Moments
 from jointdist.lowrank.polynomials import PolynomialMap, structure
+from jointdist.models.positivity_bounds import (
+    bounded_sides,
+    norm_bound,
+    pivot_features,
+    sample_bounds,
+)
 from jointdist.programs import (
     Objective,
     Solution,
@@ -35,19 +41,16 @@ from jointdist.programs import (
 )
 
 __all__ = [
+    "Factors",
     "Marginals",
     "PolynomialPositivity",
     "Positivity",
     "Problem",
     "objective",
     "path",
-    "require_arguments",
-    "require_ridges",
     "solve",
     "solve_squares",
 ]
-
-_CHECKED = 256  # rows on whose kernel matrix a bound is checked
 
 Marginals: TypeAlias = Literal["free", "total", "exact"]
 Positivity: TypeAlias = Literal[
@@ -63,53 +66,7 @@ Positivity: TypeAlias = Literal[
 PolynomialPositivity: TypeAlias = Literal[
     "projected", "isotonic", "none", "tightened", "grid", "sos"
 ]
-Factors: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]
-
-
-def require_arguments(where: str, **arguments: object) -> None:
-    """Raise unless arguments of an estimator obey their rules.
-
-    Parameters
-    ----------
-    where : str
-        The estimator.
-    **arguments
-        Some of those that estimators have in common.
-    """
-    for name, value in arguments.items():
-        rule, obeys = _RULES[name]
-        require(obeys(value), where, name, rule, value)
-
-
-def require_ridges(where: str, regularization: object) -> None:
-    """Raise unless an argument is a ridge, or one for each function of Y, or says how.
-
-    Parameters
-    ----------
-    where : str
-        The estimator.
-    regularization : float, array, "auto" or "loo"
-        The argument.
-    """
-    if isinstance(regularization, np.ndarray):
-        numbers = regularization.ndim == 1 and regularization.dtype.kind in "fiu"
-        good = numbers and bool((regularization >= 0).all())
-    else:
-        loo = isinstance(regularization, str) and regularization == "loo"
-        good = loo or _is_ridge(regularization)
-    rule = 'a number of at least 0, an array of such, "auto" or "loo"'
-    require(good, where, "regularization", rule, regularization)
-
-
-def _is_ridge(value: object) -> bool:
-    return (isinstance(value, str) and value == "auto") or is_number(value, least=0)
-
-
-_RULES: dict[str, tuple[str, Callable[[object], bool]]] = {
-    "regularization": ('a number of at least 0, or "auto"', _is_ridge),
-    "tol": ("a number from 0 to below 1", lambda tol: is_number(tol, least=0, below=1)),
-    "grid_rows": ("an integer of at least 1", lambda rows: is_whole(rows, least=1)),
-}
+Factors: TypeAlias = tuple[Index, Index]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,6 +93,36 @@ class Problem:
     sample: Sample
     marginals: Marginals
     executor: Executor
+
+    def support_x(self, encoding: Encoding) -> Support:
+        """Return the sample of X as support points."""
+        return self._support(self.x, encoding, self.sample.x, self.moments.sum_x, None)
+
+    def support_y(self, encoding: Encoding) -> Support:
+        """Return the sample of Y as support points, with the sums of their powers."""
+        sums = self.moments
+        powers = _rotated(self.y, to_numpy(sums.powers_y) / sums.weight)
+        return self._support(self.y, encoding, self.sample.y, sums.sum_y, powers)
+
+    def _support(
+        self,
+        basis: Basis,
+        encoding: Encoding,
+        rows: Rows,
+        sums: Array,
+        powers: Vector | None,
+    ) -> Support:
+        ones = np.insert(to_numpy(sums) / self.moments.weight, 0, 1.0)
+        mean = _rotated(basis, ones[:, None])[1:, 0]
+        weights, executor = self.sample.weights, self.executor
+        return Support(Atoms(basis, encoding, rows, weights, mean, executor, powers))
+
+
+def _rotated(basis: Basis, sums: Vector) -> Vector:
+    """Return means of ``(1, features)`` times functions, for the rotated features."""
+    rest = sums[1:] - np.multiply.outer(to_numpy(basis.mean), sums[0])
+    rotated: Vector = to_numpy(basis.rotation).T @ rest
+    return np.concatenate([sums[:1], rotated])
 
 
 def objective(problem: Problem, regularization: float | Vector) -> Objective:
@@ -168,7 +155,7 @@ def solve(
     regularization: float | Vector,
     positivity: Positivity,
     *,
-    grid: NDArray[np.intp],
+    grid: Index,
 ) -> Solution:
     r"""Return the coefficients :math:`\tilde H` of the model.
 
@@ -183,23 +170,25 @@ def solve(
     grid : array of int
         The rows on whose grid ``"grid"`` holds.
     """
-    goal = objective(problem, regularization)
+    goal, sides = objective(problem, regularization), (problem.y, problem.x, problem.sample)
     match positivity:
         case "none" | "projected" | "isotonic":
             return closed_form(goal)
         case "tightened":
-            return tightened(goal, *_sample_bounds(problem))
+            return tightened(goal, *sample_bounds(*sides, problem.executor))
         case "pointwise":
-            return spectral_ball(goal, 1 / _norm_bound(problem))
+            return spectral_ball(goal, 1 / norm_bound(*sides, problem.moments.weight))
         case "rotated":
-            most = np.asarray(_norm_bound(problem))
+            most = np.asarray(norm_bound(*sides, problem.moments.weight))
             return tightened(goal, -most, most)
         case "pivot":
+            bounds = bounded_sides(*sides)
             (T_y, low_y, top_y), (T_x, low_x, top_x) = map(
-                _pivot_features, *_sides(problem)
+                pivot_features, (problem.y, problem.x), bounds
             )
-            bounds = product_bounds(low_y, top_y, low_x, top_x)
-            return pivot_positive(goal, T_y, T_x, *bounds)
+            return pivot_positive(
+                goal, T_y, T_x, *product_bounds(low_y, top_y, low_x, top_x)
+            )
         case "grid":
             rows = problem.sample.take(grid)
             F_y = host_features(problem.y, rows.y.read(0, len(grid)))
@@ -220,12 +209,12 @@ def path(problem: Problem, positivity: str) -> Callable[[float | Vector], Vector
     positivity : str
         How negative weights are prevented.
     """
-    goal = objective(problem, 0.0)
+    goal, sides = objective(problem, 0.0), (problem.y, problem.x, problem.sample)
     if positivity == "tightened":
-        bounds = _sample_bounds(problem)
+        bounds = sample_bounds(*sides, problem.executor)
         return lambda ridge: tightened(goal.at(ridge), *bounds).value
     if positivity == "rotated":
-        most = np.asarray(_norm_bound(problem))
+        most = np.asarray(norm_bound(*sides, problem.moments.weight))
         return lambda ridge: tightened(goal.at(ridge), -most, most).value
     return lambda ridge: closed_form(goal.at(ridge)).value
 
@@ -256,62 +245,3 @@ def _polynomial_sides(problem: Problem) -> Iterator[tuple[PolynomialMap, Rows]]:
             msg = "sums of squares are of polynomials"
             raise TypeError(msg)
         yield basis.map, rows
-
-
-def _sample_bounds(problem: Problem) -> tuple[Vector, Vector]:
-    """Return the bounds of products of basis functions over the sample grid."""
-    rows, executor = problem.sample.counted, problem.executor
-    y = problem.y.bounds(rows.y, executor=executor)
-    x = problem.x.bounds(rows.x, executor=executor)
-    return product_bounds(*map(to_numpy, (*y, *x)))
-
-
-def _sides(problem: Problem) -> tuple[tuple[Basis, Basis], tuple[float, float]]:
-    """Return the bases of Y and X with the upper bounds of their kernels."""
-    bounds = []
-    some = problem.sample.choose(_CHECKED, 0)
-    sides = (problem.y, problem.sample.y), (problem.x, problem.sample.x)
-    for name, (basis, rows) in zip(("kernel_y", "kernel_x"), sides, strict=True):
-        kernel, Z = basis.map.kernel, rows.take(some)
-        bound = upper_bound(kernel)
-        rule = (
-            "of values from 0 to a bound, its attribute `bound`, for positivity everywhere"
-        )
-        got = Text(f"{kernel!r}, which is not known to be")
-        require(np.isfinite(bound), "JointDistribution", name, rule, got)
-        K = to_numpy(kernel_matrix(kernel, Z, Z))
-        seen, slack = (float(K.min(initial=0.0)), float(K.max(initial=0.0))), 1e-12 * bound
-        got = Text(f"values from {seen[0]:.3g} to {seen[1]:.3g} with bound {bound:g}")
-        within = seen[0] >= -slack and seen[1] <= bound + slack
-        require(within, "JointDistribution", name, rule, got)
-        bounds.append(bound)
-    return (problem.y, problem.x), (bounds[0], bounds[1])
-
-
-def _norm_bound(problem: Problem) -> float:
-    r"""Return a bound of :math:`|\Psi_Y(y)|_2 |\Psi_X(x)|_2` over all points.
-
-    By Bessel's inequality :math:`|\Psi(z)|^2 \le k(z, z) \le \kappa`. Centred functions
-    are projections of :math:`k(z, \cdot) - \bar k`, whose squared norm is
-    :math:`k(z, z) - 2 \bar k(z) + |\bar k|^2 \le \kappa + |\bar k|^2` for a kernel that
-    is not negative; what the low-rank features miss of :math:`|\bar k|^2` is at most the
-    mean trace error.
-    """
-    squared, weight = 1.0, problem.moments.weight
-    for basis, kappa in zip(*_sides(problem), strict=True):
-        mean = to_numpy(basis.mean)
-        rest = basis.error / weight if mean.any() else 0.0
-        squared *= kappa + float(mean @ mean) + rest
-    return float(np.sqrt(squared))
-
-
-def _pivot_features(basis: Basis, kappa: float) -> tuple[Vector, Vector, Vector]:
-    r"""Return the map from rotated to pivot coefficients, and bounds of pivot functions.
-
-    :math:`\Psi = (k(\cdot, P) - \bar k(P)) T` with :math:`T = C^{-\top} V`, and each
-    function :math:`k(\cdot, p) - \bar k(p)` lies from :math:`-\bar k(p)` to
-    :math:`\kappa - \bar k(p)`.
-    """
-    mean = to_numpy(basis.map.core) @ to_numpy(basis.mean)
-    T: Vector = to_numpy(basis.expansion)
-    return T, -mean, kappa - mean

@@ -1,40 +1,46 @@
-"""The estimator: adaptive joint distribution learning (paper, sections 2 to 4)."""
+"""Joint distribution learning, JDL: the estimator of sections 2 to 4 of the paper."""
 
+from collections.abc import Callable
 from typing import Self
 
 import numpy as np
 
-from jointdist._array import Vector
+from jointdist._array import Vector, to_numpy
 from jointdist._random import Seed
 from jointdist.data.executor import Executor, executor_for
-from jointdist.data.sample import Sample
 from jointdist.errors import Text, require, require_kind
 from jointdist.kernels import Kernel
+from jointdist.lowrank.basis import Basis, double_orthogonal
 from jointdist.lowrank.factor import Pivoting
-from jointdist.lowrank.reduction import Reduction
-from jointdist.models.base import JointEstimator, KernelEstimator
-from jointdist.models.coefficients import (
-    Marginals,
-    Positivity,
-    Problem,
-    path,
+from jointdist.lowrank.moments import Moments
+from jointdist.lowrank.reduction import Reduction, reduce_sample
+from jointdist.models._arguments import (
     require_arguments,
+    require_numbers_alone,
     require_ridges,
-    solve,
 )
-from jointdist.models.joint import Joint, held_outcomes
+from jointdist.models._kernel_fits import factoring, fit_options, warn_if_missed
+from jointdist.models._reading import PairedData, read_pair
+from jointdist.models._sklearn import y_for_Y
+from jointdist.models.coefficients import Marginals, Positivity, Problem, path, solve
+from jointdist.models.joint import Joint
+from jointdist.models.joint_estimator import JointEstimator
 from jointdist.models.loo import loo_ridges
-from jointdist.selection.config import Selection
+from jointdist.selection.config import Selection, require_selection
 from jointdist.selection.fold_moments import Side, paired_moments
-from jointdist.selection.risk import Trial
-from jointdist.selection.search import Contest
+from jointdist.selection.kernel_search import Chosen, KernelSearch, select_kernels
+from jointdist.selection.risk import Outcomes, Trial
+from jointdist.selection.search import CrossValidation
 
 __all__ = ["JointDistribution"]
 
-_TRIED = 1024  # rows by which a candidate's ridges for each function of Y are judged
+_TRIED = (
+    1024  # rows by which the ridges of a candidate's functions of Y are judged: of more,
+)
+# the choice of kernels is the same
 
 
-class JointDistribution(KernelEstimator, JointEstimator):
+class JointDistribution(JointEstimator):
     r"""The joint law of two groups of variables X and Y, learned from paired rows.
 
     The model is the ratio :math:`1 + h(x, y)` of the joint law to the product of the two
@@ -137,6 +143,10 @@ class JointDistribution(KernelEstimator, JointEstimator):
     (array([[0.2, 2. ]]), array([0.5]))
     """
 
+    _reduction: Reduction
+    _chosen: Chosen
+    _repeated = True  # whether a weight counts repetitions of a row
+
     def __init__(
         self,
         kernel_x: Kernel | str = "auto",
@@ -168,51 +178,121 @@ class JointDistribution(KernelEstimator, JointEstimator):
         self.executor = executor
         self.verbose = verbose
 
-    def _solve(self, reduction: Reduction, sample: Sample) -> Self:
-        """Solve for the coefficients, and prepare the laws of both sides."""
-        self.basis_x_, self.basis_y_ = self._bases(reduction)
-        self.moments_, self._reduction = reduction.moments, reduction
-        problem = Problem(
-            self.basis_x_,
-            self.basis_y_,
-            self.moments_,
-            sample,
-            self.marginals,
-            executor_for(sample.x, self.executor),
-        )
-        self.regularization_ = self._ridges(problem)
-        most = self.grid_rows if self.positivity == "grid" else 0
-        self.grid_rows_ = sample.choose(most, self._seed)
-        ridge, grid = self.regularization_, self.grid_rows_
-        self._keep(solve(problem, ridge, self.positivity, grid=grid))
-        self._joint = Joint(
-            problem, *self._encodings, self.coefficients_, self.positivity, ridge
-        )
-        return self
+    @y_for_Y
+    def fit(self, X: object, Y: object, sample_weight: object = None) -> Self:
+        """Learn the joint distribution.
 
-    def _trial(self, contest: Contest, x: Side, y: Side, part: int) -> Trial:
-        sums, rows = paired_moments(x, y, part), contest.train(part)
+        Arrays of up to 64 MB are copied. Larger ones, and files, are read where they are
+        whenever a distribution needs them, and must not change.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sequence of shape (n, d_x)
+            The rows of X; columns of strings are categorical.
+        Y : array, DataFrame or sequence of shape (n,) or (n, d_y)
+            The rows of Y.
+        sample_weight : array of shape (n,), optional
+            Weights of the rows: a row of weight two counts as two rows, and the sum of the
+            weights as the number of rows.
+
+        Returns
+        -------
+        JointDistribution
+            The model itself.
+        """
+        self._check()
+        data = read_pair(self._name, X, Y, sample_weight, self.random_state)
+        require_numbers_alone(self._name, self.positivity, data.encodings)
+        chosen = select_kernels(data.sample, data.encodings, self._search(data), data.rng)
+        kernels, rows = (chosen.kernel_x, chosen.kernel_y), (data.sample.x, data.sample.y)
+        reduction = reduce_sample(*kernels, *rows, **fit_options(self, data))
+        return self._learned(data, chosen, reduction, self._solve(data, chosen, reduction))
+
+    def _search(self, data: PairedData) -> KernelSearch:
+        """Return what is to be selected, and how."""
+        closed = self.positivity in ("projected", "isotonic", "none")
+        return KernelSearch(
+            self._name,
+            (self.kernel_x, self.kernel_y),
+            self.regularization,
+            self.selection,
+            factoring(self, data),
+            lambda validation, x, y, part: self._fit_without(data, validation, x, y, part),
+            lambda x, y: x * y,
+            centred=self.marginals == "exact",
+            rough=closed and data.encodings[1].numeric,
+            repeated=self._repeated,
+            executor=self.executor,
+            verbose=self.verbose,
+        )
+
+    def _fit_without(
+        self, data: PairedData, validation: CrossValidation, x: Side, y: Side, part: int
+    ) -> Trial:
+        """Return the model of all rows but those of a fold, as a function of the ridge."""
+        sums, rows = paired_moments(x, y, part), validation.train(part)
         bases = x.basis(part), y.basis(part)
         executor = executor_for(rows.x, self.executor)
         problem = Problem(*bases, sums, rows, self.marginals, executor)
-        held = y.remember(
-            ("outcomes", part),
-            lambda: held_outcomes(
-                problem, self._encodings, contest.held(part), y.psi(part)
-            ),
-        )
+
+        def outcomes() -> Outcomes:
+            held = validation.held(part)
+            support = problem.support_y(data.encodings[1])
+            points = to_numpy(held.y.read(0, held.n))
+            return Outcomes(support, points, held.weights, y.psi(part))
+
+        held = y.remember(("outcomes", part), outcomes)
         solve = path(problem, self.positivity)
         if self._by_loo:
-            found = solve(loo_ridges(problem, self._seed, _TRIED))
+            found = solve(loo_ridges(problem, data.seed, _TRIED))
             return Trial(lambda _: found, x.psi(part), held)
         return Trial(solve, x.psi(part), held)
 
-    def _ridges(self, problem: Problem) -> float | Vector:
+    def _solve(
+        self,
+        data: PairedData,
+        chosen: Chosen,
+        reduction: Reduction,
+        bases: tuple[Basis, Basis] | None = None,
+    ) -> Joint:
+        """Solve for the coefficients, Eq. `optgenClowR` with the constraints."""
+        x, y = bases or double_orthogonal(reduction, centred=self.marginals == "exact")
+        executor = executor_for(data.sample.x, self.executor)
+        problem = Problem(x, y, reduction.moments, data.sample, self.marginals, executor)
+        ridge = self._ridges(problem, data, chosen)
+        grid = data.sample.choose(
+            self.grid_rows if self.positivity == "grid" else 0, data.seed
+        )
+        solution = solve(problem, ridge, self.positivity, grid=grid)
+        return Joint(problem, data.encodings, solution, self.positivity, ridge, grid)
+
+    def _learned(
+        self, data: PairedData, chosen: Chosen, reduction: Reduction, joint: Joint
+    ) -> Self:
+        """Set all fitted attributes."""
+        kernels = {"kernel_x_": chosen.kernel_x, "kernel_y_": chosen.kernel_y}
+        self._keep_joint(data, chosen, joint, _reduction=reduction, **kernels)
+        return self
+
+    def _update(self, sums: Callable[[], Moments], data: PairedData) -> Self:
+        reduction = self._reduction.changed(sums(), data.sample.x, data.sample.y)
+        warn_if_missed(self._name, self._reduction, reduction, self.tol)
+        joint = self._solve(data, self._chosen, reduction)
+        return self._learned(data, self._chosen, reduction, joint)
+
+    def _solve_again(self) -> Self:
+        x, y, centred = self.basis_x_, self.basis_y_, self.marginals == "exact"
+        same = centred == any(bool(to_numpy(basis.mean).any()) for basis in (x, y))
+        bases = (x, y) if same else None
+        joint = self._solve(self._data, self._chosen, self._reduction, bases)
+        return self._learned(self._data, self._chosen, self._reduction, joint)
+
+    def _ridges(self, problem: Problem, data: PairedData, chosen: Chosen) -> float | Vector:
         """Return the ridge, or one for each function of Y."""
         if self._by_loo:
-            return loo_ridges(problem, self._seed)
+            return loo_ridges(problem, data.seed)
         if not isinstance(self.regularization, np.ndarray):
-            return self._ridge(problem.sample)
+            return self._ridge(chosen, problem.sample)
         given, m = self.regularization.astype(np.float64), problem.y.rank
         rule = f"a number, or {m} of them: one for each function of Y"
         require(len(given) == m, self._name, "regularization", rule, Text(f"{len(given)}"))
@@ -223,19 +303,8 @@ class JointDistribution(KernelEstimator, JointEstimator):
         """Whether each function of Y has a ridge by leave-one-out errors."""
         return isinstance(self.regularization, str) and self.regularization == "loo"
 
-    def _unit(self, x: float, y: float) -> float:
-        return x * y
-
-    @property
-    def _rough(self) -> bool:
-        closed = self.positivity in ("projected", "isotonic", "none")
-        return closed and self._encodings[1].numeric
-
-    @property
-    def _centred(self) -> bool:
-        return self.marginals == "exact"
-
     def _check(self) -> None:
+        require_selection(self._name, self.selection, self.verbose)
         require_ridges(self._name, self.regularization)
         require_arguments(self._name, tol=self.tol, grid_rows=self.grid_rows)
         require_kind(self._name, "marginals", self.marginals, Marginals)

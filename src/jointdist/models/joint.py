@@ -1,167 +1,120 @@
-r"""The learned joint law: two bases, the coefficients, and the sample it stands on.
+r"""The fitted joint distribution: two bases, the coefficients, and the sample it stands on.
 
 :math:`Q = \sum_{ij} \omega_i \omega_j (1 + h(x_i, y_j)) \delta_{x_i} \otimes
-\delta_{y_j}` on the grid of the sample, Eq. `Qhdef`, with :math:`h = \Psi_Y(\cdot) \tilde
-H \Psi_X(\cdot)^\top`, Eq. `eq:state_ij_idlowR`.
+\delta_{y_j}` on the grid of the sample, Eq. `Qhdef`: the product of the empirical marginals
+times a ratio. Its deviation from one is :math:`h = \Psi_Y(\cdot) \tilde H
+\Psi_X(\cdot)^\top`, Eq. `eq:state_ij_idlowR`, linear in both bases.
 """
 
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from jointdist._array import Array, Vector, to_numpy
+from jointdist._array import Array, Index, Vector, to_numpy
 from jointdist.data.encoding import Encoding
+from jointdist.data.executor import Executor
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
 from jointdist.distributions.conditions import Fixed, Queries
+from jointdist.distributions.energy import energy_scores
 from jointdist.distributions.signed import Laws, Support
-from jointdist.distributions.support_points import Atoms
 from jointdist.lowrank.basis import Basis, host_features
 from jointdist.lowrank.novelty import TRUSTED, largest_kernel
 from jointdist.models.coefficients import Problem
+from jointdist.programs import Solution
 from jointdist.projection.projector import TRIED, Isotonic, Projector
-from jointdist.selection.risk import Outcomes
 
-__all__ = ["Joint", "held_outcomes"]
+__all__ = ["Direction", "Joint"]
 
 _ALONE = 1 - 1e-9  # the leverage of a row, at most
 
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """A joint law on the grid of a sample.
+    """A joint distribution on the grid of a sample.
 
     Attributes
     ----------
     problem : Problem
         The bases, the moments and the rows.
-    encoding_x, encoding_y : Encoding
-        How words became numbers.
-    H : array of shape (m_Y, m_X)
-        The coefficients.
-    positivity : str, default="none"
-        Whether conditional laws are ``"projected"``, ``"isotonic"`` or left as they are.
-    ridge : float or array of shape (m_Y,), default=0.0
+    encodings : tuple of Encoding
+        The columns of X and Y.
+    solution : Solution
+        The coefficients, with their certificate.
+    positivity : str
+        Whether conditional distributions are ``"projected"``, ``"isotonic"`` or left signed.
+    ridge : float or array of shape (m_Y,)
         The ridge of the model.
+    grid : array of int
+        The rows on whose grid positivity ``"grid"`` holds.
     """
 
     problem: Problem
-    encoding_x: Encoding
-    encoding_y: Encoding
-    H: Vector
-    positivity: str = "none"
-    ridge: float | Vector = 0.0
-
-    @cached_property
-    def support_x(self) -> Support:
-        """The atoms of X."""
-        sums, sample = self.problem.moments, self.problem.sample
-        return self._support(self.problem.x, self.encoding_x, sample.x, sums.sum_x, None)
-
-    @cached_property
-    def support_y(self) -> Support:
-        """The atoms of Y, with the sums of their powers."""
-        sums, sample = self.problem.moments, self.problem.sample
-        powers = _rotated(self.problem.y, to_numpy(sums.powers_y) / sums.weight)
-        return self._support(self.problem.y, self.encoding_y, sample.y, sums.sum_y, powers)
-
-    def of_y(self, x: Rows) -> Laws:
-        """Return the laws of Y for rows of X, Eq. `QXYYXcond`."""
-        return self._valid_y(Laws(self.support_y, self._asked(x, towards_y=True)))
-
-    def of_x(self, y: Rows) -> Laws:
-        """Return the laws of X for rows of Y, Eq. `QXYYXcond`."""
-        return self._valid_x(Laws(self.support_x, self._asked(y, towards_y=False)))
-
-    def marginal_y(self) -> Laws:
-        r"""Return the law of Y, Eq. `QXYeq`: that at the mean of :math:`\Psi_X`."""
-        t = self.H @ self.support_x.atoms.mean
-        dists = Laws(self.support_y, Fixed(t[None, :]))
-        return self._valid_y(dists) if t.any() else dists
-
-    def marginal_x(self) -> Laws:
-        r"""Return the law of X, Eq. `QXYeq`: that at the mean of :math:`\Psi_Y`."""
-        t = self.support_y.atoms.mean @ self.H
-        dists = Laws(self.support_x, Fixed(t[None, :]))
-        return self._valid_x(dists) if t.any() else dists
+    encodings: tuple[Encoding, Encoding]
+    solution: Solution
+    positivity: str
+    ridge: float | Vector
+    grid: Index
 
     @property
-    def is_valid(self) -> bool:
-        """Whether laws are made valid when they are asked for."""
-        return self.positivity in ("projected", "isotonic")
+    def H(self) -> Vector:  # noqa: N802
+        """The coefficients, of shape (m_Y, m_X)."""
+        return self.solution.value
 
     @cached_property
-    def projector_y(self) -> Projector | Isotonic:
-        """What makes laws of Y valid."""
-        return self._projector(self.support_y, towards_y=True)
-
-    @cached_property
-    def projector_x(self) -> Projector | Isotonic:
-        """What makes laws of X valid."""
-        return self._projector(self.support_x, towards_y=False)
-
-    def _valid_y(self, dists: Laws) -> Laws:
-        return self.projector_y.dists(dists) if self.is_valid else dists
-
-    def _valid_x(self, dists: Laws) -> Laws:
-        return self.projector_x.dists(dists) if self.is_valid else dists
-
-    def _asked(self, rows: Rows, *, towards_y: bool) -> Queries:
-        """Return conditions on a side; those unlike the sample say less, of valid laws."""
-        problem = self.problem
-        basis, H = (problem.x, self.H.T) if towards_y else (problem.y, self.H)
-        encoding = self.encoding_x if towards_y else self.encoding_y
-        trusted = TRUSTED * (1 - basis.relative_error) if self.is_valid else 0.0
-        most = self._most_x if towards_y else self._most_y
-        return Queries(
-            rows, basis, H, problem.executor, encoding, trusted=trusted, most=most
+    def y_given_x(self) -> "Direction":
+        """The conditional distributions of Y given X."""
+        problem, (encoding_x, encoding_y) = self.problem, self.encodings
+        return Direction(
+            support=problem.support_y(encoding_y),
+            rows=problem.sample.y,
+            given=problem.x,
+            given_rows=problem.sample.x,
+            given_encoding=encoding_x,
+            H=self.H,
+            ridge=np.reshape(self.ridge, (-1, 1)),
+            positivity=self.positivity,
+            sample=problem.sample,
+            executor=problem.executor,
         )
 
     @cached_property
-    def _most_x(self) -> float:
-        return self._most(self.problem.x, self.problem.sample.x)
+    def x_given_y(self) -> "Direction":
+        """The conditional distributions of X given Y."""
+        problem, (encoding_x, encoding_y) = self.problem, self.encodings
+        return Direction(
+            support=problem.support_x(encoding_x),
+            rows=problem.sample.x,
+            given=problem.y,
+            given_rows=problem.sample.y,
+            given_encoding=encoding_y,
+            H=self.H.T,
+            ridge=np.reshape(self.ridge, (1, -1)),
+            positivity=self.positivity,
+            sample=problem.sample,
+            executor=problem.executor,
+        )
 
-    @cached_property
-    def _most_y(self) -> float:
-        return self._most(self.problem.y, self.problem.sample.y)
+    def of_y(self, x: Rows) -> Laws:
+        """Return the distributions of Y given rows of X, Eq. `QXYYXcond`: Bayes' rule."""
+        return self.y_given_x.at(x)
 
-    def _most(self, basis: Basis, rows: Rows) -> float:
-        weights = self.problem.sample.weights
-        return largest_kernel(basis.map, rows, weights, self.problem.executor)
+    def of_x(self, y: Rows) -> Laws:
+        """Return the distributions of X given rows of Y, Eq. `QXYYXcond`: Bayes' rule."""
+        return self.x_given_y.at(y)
 
-    def _projector(self, support: Support, *, towards_y: bool) -> Projector | Isotonic:
-        rows = self.problem.sample.y if towards_y else self.problem.sample.x
-        if self.positivity == "isotonic":
-            return Isotonic.on(support, rows.where)
-        some = self.problem.sample.typical(TRIED)
-        points = to_numpy(rows.take(some.rows))
-        left_out = self._left_out(some.rows, some.own, towards_y=towards_y)
-        return Projector.on(support, support).tuned(left_out, points, some.weights)
+    def marginal_y(self) -> Laws:
+        r"""Return the marginal of Y, Eq. `QXYeq`: at the mean of :math:`\Psi_X`."""
+        return self.y_given_x.at_mean(self.x_given_y.support.atoms.mean)
 
-    def _left_out(self, rows: NDArray[np.intp], w: Vector, *, towards_y: bool) -> Vector:
-        r"""Return the laws at rows of the sample by the model without each, in closed form.
+    def marginal_x(self) -> Laws:
+        r"""Return the marginal of X, Eq. `QXYeq`: at the mean of :math:`\Psi_Y`."""
+        return self.x_given_y.at_mean(self.y_given_x.support.atoms.mean)
 
-        The mean of a function of Y is a ridge regression on those of X, so that without row
-        k, of weight w, it is :math:`(\hat\psi - h \psi) / (1 - h)`, with the leverage h.
-        """
-        problem, sample = self.problem, self.problem.sample
-        n = problem.moments.weight
-        psi_x = host_features(problem.x, sample.x.take(rows))
-        psi_y = host_features(problem.y, sample.y.take(rows))
-        c_x, c_y = (to_numpy(side.eigenvalues) / n for side in (problem.x, problem.y))
-        a = np.multiply.outer(c_y, c_x) + np.reshape(self.ridge, (-1, 1))
-        inverse = np.divide(1.0, a, out=np.zeros_like(a), where=a > 0)
-        H, given, own, c = self.H, psi_x, psi_y, c_y
-        if not towards_y:
-            H, inverse, given, own, c = H.T, inverse.T, psi_y, psi_x, c_x
-        leverage = (given**2 @ inverse.T * c + 1) * (w / n)[:, None]
-        leverage = np.minimum(leverage, _ALONE)
-        t = given @ H.T
-        scale = np.divide(1.0, c, out=np.zeros_like(c), where=c > 0)
-        found: Vector = (t - leverage * own * scale) / (1 - leverage)
-        return found
+    def energy_scores(self, x: Rows, y: Vector) -> tuple[Vector, Vector]:
+        """Return the energy scores of the distributions at rows, and of the marginal."""
+        return energy_scores(self.of_y(x), y)
 
     def ratio(self, x: Rows, y: Rows) -> Vector:
         """Return 1 + h at pairs of rows."""
@@ -176,46 +129,113 @@ class Joint:
     def ratio_on_grid(self, x: Rows, y: Rows) -> Vector:
         """Return 1 + h at all pairs of rows, ``(k_x, k_y)``."""
         psi = host_features(self.problem.y, y.read(0, y.n))
-        signed = replace(self._asked(x, towards_y=True), trusted=0.0)
+        signed = replace(self.y_given_x.conditions(x), trusted=0.0)
         return np.concatenate([1 + t @ psi.T for t in signed.parts()])
 
-    def _support(
-        self,
-        basis: Basis,
-        encoding: Encoding,
-        rows: Rows,
-        sums: Array,
-        powers: Vector | None,
-    ) -> Support:
-        ones = np.insert(to_numpy(sums) / self.problem.moments.weight, 0, 1.0)
-        mean = _rotated(basis, ones[:, None])[1:, 0]
-        weights, executor = self.problem.sample.weights, self.problem.executor
-        return Support(Atoms(basis, encoding, rows, weights, mean, executor, powers))
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Direction:
+    """The conditional distributions of one side given the other.
 
-def _rotated(basis: Basis, sums: Vector) -> Vector:
-    """Return means of ``(1, features)`` times functions, for the rotated features."""
-    rest = sums[1:] - np.multiply.outer(to_numpy(basis.mean), sums[0])
-    rotated: Vector = to_numpy(basis.rotation).T @ rest
-    return np.concatenate([sums[:1], rotated])
-
-
-def held_outcomes(
-    problem: Problem, encodings: tuple[Encoding, Encoding], held: Sample, psi: Vector
-) -> Outcomes:
-    """Return rows held out as the laws of a joint model of other rows see them.
-
-    Parameters
+    Attributes
     ----------
-    problem : Problem
-        The other rows, and the bases.
-    encodings : tuple of Encoding
-        How words of both sides became numbers.
-    held : Sample
-        The rows held out.
-    psi : array of shape (q, m_Y)
-        The functions of Y at them.
+    support : Support
+        The support points of the distributions.
+    rows : Rows
+        The sample of their side.
+    given : Basis
+        The basis of the side that is given.
+    given_rows : Rows
+        The sample of that side.
+    given_encoding : Encoding
+        The columns of that side.
+    H : array of shape (m, m_given)
+        The coefficients.
+    ridge : array of shape (m, 1) or (1, m_given)
+        The ridge of the model.
+    positivity : str
+        Whether distributions are ``"projected"``, ``"isotonic"`` or left signed.
+    sample : Sample
+        The paired rows.
+    executor : Executor
+        Runs the row blocks.
     """
-    none = np.zeros((problem.y.rank, problem.x.rank))
-    points = to_numpy(held.y.read(0, held.n))
-    return Outcomes(Joint(problem, *encodings, none).support_y, points, held.weights, psi)
+
+    support: Support
+    rows: Rows
+    given: Basis
+    given_rows: Rows
+    given_encoding: Encoding
+    H: Vector
+    ridge: Vector
+    positivity: str
+    sample: Sample
+    executor: Executor
+
+    def at(self, rows: Rows) -> Laws:
+        """Return the distributions given rows of the other side."""
+        return self._proper(Laws(self.support, self.conditions(rows)))
+
+    def at_mean(self, mean: Vector) -> Laws:
+        """Return the marginal distribution, where the other side's features are their mean."""
+        t = self.H @ mean
+        signed = Laws(self.support, Fixed(t[None, :]))
+        return self._proper(signed) if t.any() else signed
+
+    def conditions(self, rows: Rows) -> Queries:
+        """Return rows as conditions; out of distribution they revert to the marginal.
+
+        Signed distributions do not revert.
+        """
+        trusted = TRUSTED * (1 - self.given.relative_error) if self._is_projected else 0.0
+        return Queries(
+            rows,
+            self.given,
+            self.H.T,
+            self.executor,
+            self.given_encoding,
+            trusted=trusted,
+            most=self._largest_kernel,
+        )
+
+    @property
+    def _is_projected(self) -> bool:
+        return self.positivity in ("projected", "isotonic")
+
+    def _proper(self, signed: Laws) -> Laws:
+        return self.projector.dists(signed) if self._is_projected else signed
+
+    @cached_property
+    def _largest_kernel(self) -> float:
+        weights = self.sample.weights
+        return largest_kernel(self.given.map, self.given_rows, weights, self.executor)
+
+    @cached_property
+    def projector(self) -> Projector | Isotonic:
+        """What projects signed distributions; its ridge has the best leave-one-out score."""
+        if self.positivity == "isotonic":
+            return Isotonic.on(self.support, self.rows.where)
+        typical = self.sample.typical(TRIED)
+        points = to_numpy(self.rows.take(typical.rows))
+        left_out = self._leave_one_out(typical.rows, typical.own)
+        projector = Projector.on(self.support, self.support)
+        return projector.tuned(left_out, points, typical.weights)
+
+    def _leave_one_out(self, rows: Index, w: Vector) -> Vector:
+        r"""Return the coefficients at rows of the model fitted without each, in closed form.
+
+        The mean of a function of this side is a ridge regression on those of the other, so
+        that without row k, of weight w, it is :math:`(\hat\psi - h \psi) / (1 - h)`, with the
+        leverage h.
+        """
+        basis, n = self.support.atoms.basis, self.sample.size
+        c, c_given = (to_numpy(side.eigenvalues) / n for side in (basis, self.given))
+        a = np.multiply.outer(c, c_given) + self.ridge
+        inverse = np.divide(1.0, a, out=np.zeros_like(a), where=a > 0)
+        psi_given = host_features(self.given, self.given_rows.take(rows))
+        psi = host_features(basis, self.rows.take(rows))
+        leverage = (psi_given**2 @ inverse.T * c + 1) * (w / n)[:, None]
+        leverage = np.minimum(leverage, _ALONE)
+        scale = np.divide(1.0, c, out=np.zeros_like(c), where=c > 0)
+        found: Vector = (psi_given @ self.H.T - leverage * psi * scale) / (1 - leverage)
+        return found

@@ -1,52 +1,53 @@
-"""The estimator with polynomials: JPDL (paper, appendix *Polynomial distributions*)."""
+"""Joint polynomial distribution learning, JPDL (paper, appendix *Polynomial distributions*)."""
 
-import warnings
+from collections.abc import Callable
 from math import comb
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from jointdist._array import Vector, array_namespace, device
-from jointdist._progress import progress
+from jointdist._array import Vector
 from jointdist._random import Seed
-from jointdist.data.executor import Executor, executor_for
+from jointdist.data.executor import Executor
 from jointdist.data.sample import Sample
-from jointdist.errors import Text, ToleranceWarning, is_whole, require, require_kind
-from jointdist.lowrank.basis import Basis, host_features
-from jointdist.lowrank.moments import Moments
-from jointdist.lowrank.polynomials import (
-    PolynomialMap,
-    Polynomials,
-    orthonormal_polynomials,
+from jointdist.errors import (
+    Text,
+    ToleranceWarning,
+    is_whole,
+    require,
+    require_kind,
+    warn_user,
 )
-from jointdist.lowrank.protocols import Features
-from jointdist.lowrank.reduction import moments
+from jointdist.lowrank.basis import host_features
+from jointdist.lowrank.moments import Moments
+from jointdist.lowrank.polynomials import Polynomials, orthonormal_polynomials
+from jointdist.models._arguments import require_arguments, require_numbers_alone
+from jointdist.models._reading import PairedData, read_pair
 from jointdist.models._sklearn import y_for_Y
-from jointdist.models.base import JointEstimator
 from jointdist.models.coefficients import (
+    Factors,
     Marginals,
     PolynomialPositivity,
-    Problem,
-    path,
-    require_arguments,
     solve,
     solve_squares,
 )
-from jointdist.models.joint import Joint, held_outcomes
-from jointdist.selection.config import Selection
-from jointdist.selection.fold_moments import sum_without
-from jointdist.selection.risk import Trial
-from jointdist.selection.search import Contest
+from jointdist.models.degrees import (
+    ChosenDegree,
+    DegreeSearch,
+    feasible_degrees,
+    polynomial_executor,
+    polynomial_problem,
+    select_degree,
+)
+from jointdist.models.joint import Joint
+from jointdist.models.joint_estimator import JointEstimator
+from jointdist.selection.config import Selection, require_selection
+
+if TYPE_CHECKING:
+    from jointdist.programs import Solution
 
 __all__ = ["PolynomialJointDistribution"]
-
-_MOST = 2048  # functions of a side
-_ROWS = 8192  # of a block
-_HIGHEST = 4  # degree that is tried
-_PER_FUNCTION = 2  # rows at least, for a degree that is tried
-_UNIT = 10.0  # of the ridges that are tried: from 1e-6 to 1e3
-_STRENGTH = 0.0  # of the ridge where all rows are equal
 
 
 class PolynomialJointDistribution(JointEstimator):
@@ -142,6 +143,11 @@ class PolynomialJointDistribution(JointEstimator):
     True
     """
 
+    degrees_: tuple[int, int]
+    _chosen: ChosenDegree
+    _polynomials: Polynomials
+    _factors: Factors | None
+
     def __init__(
         self,
         degree: int | str = "auto",
@@ -166,6 +172,36 @@ class PolynomialJointDistribution(JointEstimator):
         self.verbose = verbose
 
     @y_for_Y
+    def fit(self, X: object, Y: object, sample_weight: object = None) -> Self:
+        """Learn the joint distribution.
+
+        Arrays of up to 64 MB are copied. Larger ones, and files, are read where they are
+        whenever a distribution needs them, and must not change.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sequence of shape (n, d_x)
+            The rows of X, numbers only.
+        Y : array, DataFrame or sequence of shape (n,) or (n, d_y)
+            The rows of Y, numbers only.
+        sample_weight : array of shape (n,), optional
+            Weights of the rows: a row of weight two counts as two rows, and the sum of the
+            weights as the number of rows.
+
+        Returns
+        -------
+        PolynomialJointDistribution
+            The model itself.
+        """
+        self._check()
+        data = read_pair(self._name, X, Y, sample_weight, self.random_state)
+        self._require_numbers(data)
+        chosen = select_degree(data, self._search())
+        degrees = self._degrees(chosen, data.sample)
+        functions = self._orthonormal(data, degrees)
+        return self._solve(data, chosen, degrees, functions)
+
+    @y_for_Y
     def squares(self, X: object, Y: object) -> Vector:
         r"""Return the sum of squares :math:`\tau_q A \tau_q^\top` at pairs of rows.
 
@@ -185,8 +221,10 @@ class PolynomialJointDistribution(JointEstimator):
         where, got = f"{self._name}.squares", Text(f"{self.positivity!r} in `fit`")
         gram: Vector = getattr(self.solution_, "gram", np.empty((0, 0)))
         require(gram.size, where, "positivity", '"sos"', got)
-        a = host_features(self.basis_y_, y.read(0, y.n))[:, self._factors[0]]
-        b = host_features(self.basis_x_, x.read(0, x.n))[:, self._factors[1]]
+        factors = self._factors
+        assert factors is not None  # noqa: S101  # for type checkers
+        a = host_features(self.basis_y_, y.read(0, y.n))[:, factors[0]]
+        b = host_features(self.basis_x_, x.read(0, x.n))[:, factors[1]]
         z = (a[:, :, None] * b[:, None, :]).reshape(len(a), -1)
         found: Vector = np.sum((z @ gram) * z, axis=1)
         return found
@@ -197,6 +235,7 @@ class PolynomialJointDistribution(JointEstimator):
         return tags
 
     def _check(self) -> None:
+        require_selection(self._name, self.selection, self.verbose)
         require_arguments(
             self._name, regularization=self.regularization, grid_rows=self.grid_rows
         )
@@ -216,177 +255,111 @@ class PolynomialJointDistribution(JointEstimator):
         )
         require(self.marginals != "exact", where, "marginals", rule, self.marginals)
 
-    def _learn(self, sample: Sample, rng: np.random.Generator) -> Self:
-        del rng  # the seed decides on rows
-        for name, encoding in zip("XY", self._encodings, strict=True):
-            words = [
+    def _require_numbers(self, data: PairedData) -> None:
+        """Raise if a column is categorical."""
+        require_numbers_alone(self._name, self.positivity, data.encodings)
+        for name, encoding in zip("XY", data.encodings, strict=True):
+            labels = [
                 encoding.label(i) for i, known in enumerate(encoding.categories) if known
             ]
-            got = Text(f"words in column {', '.join(words)}; give indicators of them")
+            got = Text(f"categories in column {', '.join(labels)}; give indicators of them")
             require(encoding.numeric, self._name, name, "numbers", got)
-        self._choose(sample)
-        self.degrees_ = self._degrees(sample)
-        return self._solve(self._orthonormal(sample, self.degrees_), sample)
 
-    def _choose(self, sample: Sample) -> None:
-        """Choose degree and ridge: those given, or the best on rows held out."""
-        self.selection_, self._strength = None, _STRENGTH
-        self._chosen, given = self._step, not isinstance(self.degree, str)
-        if given and self.regularization != "auto":
-            return
-        how = Selection() if self.selection is None else self.selection
-        with progress(f"{self._name}: degree and ridge", verbose=self.verbose) as tell:
-            executor = self._executor(sample)
-            contest = Contest(self._name, how, sample, self._seed, tell, executor=executor)
-            if not contest.folds:
-                return  # all rows are equal
-            for degree in self._tried(contest):
-                self._enter(contest, degree)
-            self.selection_ = contest.result()
-        self._chosen = self.selection_.chosen.degree or self._chosen
-        self._strength = self.selection_.regularization * sample.size
-
-    def _tried(self, contest: Contest) -> list[int]:
-        """Return the degree given, or those whose functions are few enough for the rows."""
-        if not isinstance(self.degree, str):
-            return [self.degree]
-        widths, step = (contest.sample.x.d, contest.sample.y.d), self._step
-        most = min(_MOST, contest.size / _PER_FUNCTION)
-        degrees = range(step, _HIGHEST + 1, step)
-        few = [q for q in degrees if max(comb(d + q, q) for d in widths) <= most]
-        return few or [step]
-
-    def _enter(self, contest: Contest, degree: int) -> None:
-        """Judge a degree, for all ridges."""
-        degrees = self._lowered(contest.sample, degree)
-        every = self._orthonormal(contest.sample, degrees)
-        parts = [
-            moments(every.x, every.y, own.x, own.y, sample_weight=own.weights)
-            for own in map(contest.held, range(len(contest.parts)))
-        ]
-
-        def trial(part: int) -> Trial:
-            train, held = contest.train(part), contest.held(part)
-            found = every.changed(sum_without(parts, part, contest.group))
-            found = self._orthonormal(train, degrees) if found is None else found
-            problem = self._problem(found, train)
-            psi_x, psi_y = (
-                host_features(basis, side.read(0, held.n))
-                for basis, side in ((problem.x, held.x), (problem.y, held.y))
-            )
-            outcomes = held_outcomes(problem, self._encodings, held, psi_y)
-            return Trial(path(problem, self.positivity), psi_x, outcomes)
-
-        unit = _UNIT * contest.size  # functions have mean square one, whatever n
-        ridges = contest.ridges(self.regularization, unit)
-        ranks = {"rank_x": every.x.rank, "rank_y": every.y.rank}
-        contest.enter(trial, ridges, degree=degree, **ranks)
+    def _search(self) -> DegreeSearch:
+        """Return what is to be selected, and how."""
+        return DegreeSearch(
+            self._name,
+            self.degree,
+            self._step,
+            self.regularization,
+            self.marginals,
+            self.positivity,
+            self.selection,
+            self.executor,
+            self.verbose,
+        )
 
     @property
     def _step(self) -> int:
+        """The step from one degree to the next: sums of squares have even degrees."""
         return 2 if self.positivity == "sos" else 1
 
-    def _degrees(self, sample: Sample) -> tuple[int, int]:
+    def _degrees(self, chosen: ChosenDegree, sample: Sample) -> tuple[int, int]:
         """Return the degrees of both sides, with a warning where one is lowered."""
-        asked = self._chosen if isinstance(self.degree, str) else self.degree
-        x, y = self._lowered(sample, asked)
+        asked = chosen.degree if isinstance(self.degree, str) else self.degree
+        x, y = feasible_degrees(self._name, sample, asked, self._step)
         for name, degree, d in ("X", x, sample.x.d), ("Y", y, sample.y.d):
             if degree < asked:
                 msg = (
                     f"{self._name}: polynomials of degree {asked} in the {d} columns of "
                     f"{name} would be {comb(asked + d, d):,}; their degree is {degree}."
                 )
-                warnings.warn(msg, ToleranceWarning, stacklevel=5)
+                warn_user(msg, ToleranceWarning)
         return x, y
 
-    def _lowered(self, sample: Sample, asked: int) -> tuple[int, int]:
-        """Return for each side the degree, or the highest of not too many functions."""
-        found = []
-        for name, d in ("X", sample.x.d), ("Y", sample.y.d):
-            degree = asked
-            while degree > self._step and comb(degree + d, degree) > _MOST:
-                degree -= self._step
-            m, rule = comb(degree + d, degree), f"of at most {_MOST:,} functions"
-            require(m <= _MOST, self._name, name, rule, Text(f"{m:,}, from {d} columns"))
-            found.append(degree)
-        return found[0], found[1]
+    def _orthonormal(self, data: PairedData, degrees: tuple[int, int]) -> Polynomials:
+        rows, executor = data.sample, polynomial_executor(data.sample, self.executor)
+        return orthonormal_polynomials(
+            degrees, rows.x, rows.y, rows.weights, seed=data.seed, executor=executor
+        )
 
-    def _relearn(self, sums: Moments, sample: Sample) -> Self:
-        old, self.degrees_ = self.degrees_, self._degrees(sample)
-        same = old == self.degrees_
-        found = self._polynomials.changed(sums) if same else None
-        if found is None:
-            found = self._orthonormal(sample, self.degrees_)
-        return self._solve(found, sample)
+    def _solve(
+        self,
+        data: PairedData,
+        chosen: ChosenDegree,
+        degrees: tuple[int, int],
+        functions: Polynomials,
+    ) -> Self:
+        """Solve for the coefficients, Eq. `eq:polynomial`, and keep them."""
+        self._warn_of_relations(functions)
+        problem = polynomial_problem(functions, data.sample, self.marginals, self.executor)
+        ridge = self._ridge(chosen, data.sample)
+        most = self.grid_rows if self.positivity == "grid" else 0
+        grid = data.sample.choose(most, data.seed)
+        found: Solution
+        factors: Factors | None = None
+        if self.positivity == "sos":
+            found, factors = solve_squares(problem, ridge)
+        else:
+            found = solve(problem, ridge, self.positivity, grid=grid)
+        joint = Joint(problem, data.encodings, found, self.positivity, ridge, grid)
+        self._keep_joint(
+            data,
+            chosen,
+            joint,
+            kernel_x_=functions.x.kernel,
+            kernel_y_=functions.y.kernel,
+            degrees_=degrees,
+            dropped_=functions.dropped,
+            _polynomials=functions,
+            _factors=factors,
+        )
+        return self
+
+    def _warn_of_relations(self, functions: Polynomials) -> None:
+        """Warn if functions were dropped that the user has asked for."""
+        dropped, squares = functions.dropped, self.positivity == "sos"
+        if not any(dropped) or not (squares or not isinstance(self.degree, str)):
+            return
+        msg = (
+            f"{self._name}: {dropped[0]} functions of X and {dropped[1]} of "
+            "Y are combinations of others on the sample, and were dropped. A lower "
+            "`degree` needs fewer."
+        )
+        if squares:
+            msg += " The ratio is positive where these relations hold, not everywhere."
+        warn_user(msg, ToleranceWarning)
+
+    def _update(self, sums: Callable[[], Moments], data: PairedData) -> Self:
+        changed, degrees = sums(), self._degrees(self._chosen, data.sample)
+        same = degrees == self.degrees_
+        functions = self._polynomials.changed(changed) if same else None
+        if functions is None:
+            functions = self._orthonormal(data, degrees)
+        return self._solve(data, self._chosen, degrees, functions)
 
     def _solve_again(self) -> Self:
         even = self.positivity != "sos" or not any(degree % 2 for degree in self.degrees_)
         rule = f"another than 'sos', as degrees {self.degrees_} are not even: fit anew"
         require(even, f"{self._name}.refit", "positivity", rule, self.positivity)
-        return self._solve(self._polynomials, self._sample)
-
-    def _orthonormal(self, sample: Sample, degrees: tuple[int, int]) -> Polynomials:
-        rows = sample.x, sample.y, sample.weights
-        executor = self._executor(sample)
-        return orthonormal_polynomials(degrees, *rows, seed=self._seed, executor=executor)
-
-    def _executor(self, sample: Sample) -> Executor:
-        """Return the executor given, or one with blocks for few functions."""
-        ours = self.executor is None and sample.x.in_host_memory
-        return executor_for(sample.x, Executor(block_rows=_ROWS) if ours else self.executor)
-
-    def _solve(self, found: Polynomials, sample: Sample) -> Self:
-        """Solve for the coefficients, and prepare the laws of both sides."""
-        self._polynomials, self.moments_ = found, found.moments
-        self.dropped_ = found.dropped
-        told = self.positivity == "sos" or not isinstance(self.degree, str)
-        if any(found.dropped) and told:
-            msg = (
-                f"{self._name}: {found.dropped[0]} functions of X and {found.dropped[1]} of "
-                "Y are combinations of others on the sample, and were dropped. A lower "
-                "`degree` needs fewer."
-            )
-            if self.positivity == "sos":
-                msg += " The ratio is positive where these relations hold, not everywhere."
-            warnings.warn(msg, ToleranceWarning, stacklevel=5)
-        self.kernel_x_, self.kernel_y_ = found.x.kernel, found.y.kernel
-        problem = self._problem(found, sample)
-        self.basis_x_, self.basis_y_ = problem.x, problem.y
-        self.regularization_ = self._ridge(sample)
-        most = self.grid_rows if self.positivity == "grid" else 0
-        self.grid_rows_ = sample.choose(most, self._seed)
-        ridge, grid = self.regularization_, self.grid_rows_
-        if self.positivity == "sos":
-            solution, self._factors = solve_squares(problem, ridge)
-            self._keep(solution)
-        else:
-            self._keep(solve(problem, ridge, self.positivity, grid=grid))
-        self._joint = Joint(
-            problem, *self._encodings, self.coefficients_, self.positivity, ridge
-        )
-        return self
-
-    def _problem(self, found: Polynomials, sample: Sample) -> Problem:
-        weight, centred = found.moments.weight, self.marginals == "exact"
-        return Problem(
-            _orthonormal_basis(found.x, weight, centred=centred),
-            _orthonormal_basis(found.y, weight, centred=centred),
-            found.moments,
-            sample,
-            self.marginals,
-            self._executor(sample),
-        )
-
-    @property
-    def _maps(self) -> tuple[Features, Features]:
-        return self._polynomials.x, self._polynomials.y
-
-
-def _orthonormal_basis(functions: PolynomialMap, weight: float, *, centred: bool) -> Basis:
-    """Return the polynomials as a basis; if centred, the constant becomes zero."""
-    core = functions.core
-    xp = array_namespace(core)
-    eye = xp.eye(functions.rank, dtype=core.dtype, device=device(core))
-    constant = eye[0, :] if centred else xp.zeros_like(eye[0, :])
-    squares = (1 - constant) * weight
-    return Basis(functions, eye, squares, constant, np.empty(0, np.intp), 0.0, 0.0)
+        return self._solve(self._data, self._chosen, self.degrees_, self._polynomials)

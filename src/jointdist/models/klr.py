@@ -27,9 +27,9 @@ from jointdist.lowrank.basis import Basis, host_features, orthogonal
 from jointdist.lowrank.factor import Pivoting
 from jointdist.lowrank.moments import Precision
 from jointdist.lowrank.randomized import warn_if_short
+from jointdist.models._arguments import require_arguments
+from jointdist.models._kernel_fits import EXACT
 from jointdist.models._reading import read_x
-from jointdist.models.base import EXACT
-from jointdist.models.coefficients import require_arguments
 from jointdist.programs.feature_blocks import Blocks
 from jointdist.programs.logistic import LogisticSolution, logistic
 from jointdist.selection.config import Selected, Selection, require_selection
@@ -40,7 +40,7 @@ from jointdist.selection.logistic_search import (
     probabilities,
     thinned,
 )
-from jointdist.selection.search import Contest
+from jointdist.selection.search import CrossValidation
 
 __all__ = ["KernelLogisticRegression"]
 
@@ -383,7 +383,7 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
         repeated, intercept = self.class_weight is None, bool(self.fit_intercept)
         with progress(f"{_NAME}: kernel and ridge", verbose=self.verbose) as tell:
             few = thinned(_NAME, sample, how.rows, seed)
-            contest = Contest(
+            contest = CrossValidation(
                 _NAME,
                 how,
                 few,

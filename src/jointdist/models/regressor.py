@@ -21,7 +21,7 @@ from jointdist.kernels.median_heuristic import family_of
 from jointdist.models._location_scale import LocationScale, location_scale
 from jointdist.models._reading import PairedData, read_pair, read_x, set_columns
 from jointdist.models._sklearn import y_for_Y
-from jointdist.models.base import LawEstimator
+from jointdist.models.base import DistributionEstimator
 from jointdist.models.jdl import JointDistribution
 from jointdist.regression.leakage import hide_residuals
 from jointdist.regression.location import fit_location
@@ -338,7 +338,9 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
             good &= not isinstance(one, type) and not hasattr(one, "predict_proba")
         require(good, where, "regressor", rule, given)
         require(isinstance(self.scale, bool), where, "scale", "True or False", self.scale)
-        fine = self.distribution is None or isinstance(self.distribution, LawEstimator)
+        fine = self.distribution is None or isinstance(
+            self.distribution, DistributionEstimator
+        )
         rule = "a JointDistribution, or None"
         require(fine, where, "distribution", rule, self.distribution)
         require_splits(where, self.cv)

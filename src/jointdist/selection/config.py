@@ -14,9 +14,65 @@ from jointdist.errors import is_number, is_whole, require, require_kind
 from jointdist.kernels import Kernel
 from jointdist.selection.risk import Criterion, risk_of
 
-__all__ = ["Candidate", "Scales", "Selected", "Selection", "require_selection"]
+__all__ = [
+    "SETTINGS",
+    "Candidate",
+    "Scales",
+    "SearchSettings",
+    "Selected",
+    "Selection",
+    "require_selection",
+]
 
 Scales: TypeAlias = Literal["each", "common"]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSettings:
+    """Constants of the search, chosen by trial on the UCI development splits.
+
+    Attributes
+    ----------
+    strengths : tuple of float
+        Ridges that are tried, times the number of rows: half decades from 100 to 1e-7, wide
+        enough that the best was never at an end.
+    powers : range
+        Powers of two by which length scales are multiplied.
+    repeats, few : int
+        Few rows are split into folds so many times, up to this number of rows in all: the
+        score of a single split of few rows is mostly noise.
+    better : float
+        The share of the score by which a neighbour must be better.
+    clearly_better : float
+        The share of the score by which one length scale a column must beat a common one.
+    nearly_as_good : tuple of float
+        The least and the largest share of the score that a larger ridge may cost.
+    hopeless : float
+        The share of the score above the best at which neighbours are not tried.
+    rank_x, rank_y : int
+        The largest ranks of the factors of candidates: larger ones rank candidates alike.
+    full_rank_x : int
+        The largest rank of a factor of X of rough kernels, near the best candidate if that
+        was cut, and of the final fit.
+    strength : float
+        The ridge times the number of rows where all rows are equal.
+    """
+
+    strengths: tuple[float, ...] = tuple((10.0 ** np.arange(2, -7.1, -0.5)).tolist())
+    powers: range = range(-6, 4)
+    repeats: int = 2
+    few: int = 400
+    better: float = 5e-3
+    clearly_better: float = 0.02
+    nearly_as_good: tuple[float, float] = (0.01, 0.015)
+    hopeless: float = 0.05
+    rank_x: int = 512
+    rank_y: int = 256
+    full_rank_x: int = 1024
+    strength: float = 0.1
+
+
+SETTINGS = SearchSettings()
 
 
 @dataclass(frozen=True)

@@ -1,40 +1,33 @@
-"""The kernels and the ridge of a model, chosen on rows held out."""
+"""Selection of the kernels and the ridge of a model by cross-validation."""
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from jointdist._array import Vector, to_numpy
-from jointdist.data.executor import Executor, one_blas_thread
+from jointdist._progress import progress
+from jointdist.data.encoding import Encoding
+from jointdist.data.executor import Executor, executor_for, one_blas_thread
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
+from jointdist.errors import Text, require
 from jointdist.kernels import Kernel
-from jointdist.kernels.ard import fit_length_scales, with_length_scales
-from jointdist.kernels.median_heuristic import Family
+from jointdist.kernels.median_heuristic import Family, family_of
 from jointdist.lowrank.factor import Goal, LowRank, Pivoting, checked_goal, pivot_search
 from jointdist.lowrank.randomized import choose_pivots
 from jointdist.lowrank.ridge import ridge_regression, tried_ridges
-from jointdist.selection.config import Candidate
+from jointdist.selection.config import SETTINGS, Candidate, Selected, Selection
+from jointdist.selection.families import families, leading_components
 from jointdist.selection.fold_moments import Side
 from jointdist.selection.risk import Trial
-from jointdist.selection.search import Climb, Contest
+from jointdist.selection.search import CrossValidation, descend
 
-__all__ = ["Factoring", "KernelContest", "families"]
+__all__ = ["Chosen", "Factoring", "KernelSearch", "select_kernels"]
 
-_RANK = {"x": 512, "y": 256}  # of the factors of candidates, at most
-_MOST = 1024  # of the factors of X around the best one, if that was cut, or rough
-_EXPLAINED = 4  # features of Y by which columns of X are judged
-_ROUGH = 1.5, 0.5  # the smoothness of Matérn kernels
-_ROWS = 500  # on which they are
-_FEWEST = 8  # rows below which columns are not told apart
-_ROUNDING = 1e-6  # a component beside the first one
-_MANY = 2048  # rows of which those that scales are learned from may judge them too
-
-Try: TypeAlias = Callable[[Side, Side, int], Trial]
+FitWithout: TypeAlias = Callable[[CrossValidation, Side, Side, int], Trial]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,113 +97,206 @@ class Factoring:
         return choose_pivots(search, self.pivoting).factor(rows)
 
 
-class KernelContest:
-    """Pairs of kernels, and how they fare.
+@dataclass(frozen=True, slots=True, eq=False)
+class KernelSearch:
+    """What is to be chosen, and how: the specification of a selection.
+
+    Attributes
+    ----------
+    where : str
+        The estimator, for messages.
+    kernels : tuple of (Kernel or "auto")
+        The kernels of X and Y, if they are given.
+    regularization : float, array, "auto" or "loo"
+        The ridge, if it is given.
+    selection : Selection, optional
+        Rows, folds, criterion and ridges; by default those of :class:`Selection`.
+    factoring : Factoring
+        How the kernel matrices of candidates are factored.
+    fit_without : callable
+        Fits a candidate to all rows but those of a fold, from both sides' features.
+    unit : callable
+        From the mean diagonals of both kernels to the unit of the ridge.
+    centred : bool
+        Whether the bases are centred.
+    rough : bool, default=False
+        Whether Matérn kernels of X are candidates, too.
+    repeated : bool, default=True
+        Whether a weight counts repetitions of a row.
+    executor : Executor, optional
+        Runs the folds.
+    verbose : int, default=1
+        Whether progress is shown.
+    """
+
+    where: str
+    kernels: tuple[Kernel | str, Kernel | str]
+    regularization: float | Vector | str
+    selection: Selection | None
+    factoring: Factoring
+    fit_without: FitWithout
+    unit: Callable[[float, float], float]
+    centred: bool
+    rough: bool = False
+    repeated: bool = True
+    executor: Executor | None = None
+    verbose: int = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chosen:
+    """The hyperparameters of a fit, given or selected.
+
+    Attributes
+    ----------
+    kernel_x, kernel_y : Kernel
+        The kernels.
+    strength : float
+        The selected ridge times the number of rows.
+    selected : Selected, optional
+        All candidates and their scores, if there was a selection.
+    """
+
+    kernel_x: Kernel
+    kernel_y: Kernel
+    strength: float = SETTINGS.strength
+    selected: Selected | None = None
+
+
+def select_kernels(
+    sample: Sample,
+    encodings: tuple[Encoding, Encoding],
+    search: KernelSearch,
+    rng: np.random.Generator,
+) -> Chosen:
+    """Return the kernels and the ridge: those given, or the best by cross-validation.
 
     Parameters
     ----------
-    contest : Contest
-        The rows and the criterion.
-    factoring : Factoring
-        How kernel matrices are factored.
-    make : callable
-        Makes a trial of two sides and the part that is held out.
-    unit : callable
-        From the mean diagonals of both kernels to the unit of the ridge.
-    regularization : float, "auto" or "loo"
-        The ridge, if it is given.
-    centred : bool
-        Whether bases are.
-    rough : bool, default=False
-        Whether kernels of X may be rougher than a Gaussian.
+    sample : Sample
+        All rows.
+    encodings : tuple of Encoding
+        The columns of X and Y.
+    search : KernelSearch
+        What is to be chosen, and how.
+    rng : Generator
+        Chooses the rows that the median heuristic compares.
+    """
+    kernels = search.kernels
+    x = family_of("x", kernels[0], encodings[0], sample.x, weights=sample.weights, rng=rng)
+    y = family_of("y", kernels[1], encodings[1], sample.y, weights=sample.weights, rng=rng)
+    default = Chosen(x.at(1.0), y.at(1.0))
+    auto = isinstance(search.regularization, str) and search.regularization == "auto"
+    if not (auto or x.free or y.free):
+        return default
+    one, rule = not isinstance(search.regularization, np.ndarray), "a number, or a string"
+    rule += ", where kernels are selected"
+    require(one, search.where, "regularization", rule, Text("an array"))
+    how = Selection() if search.selection is None else search.selection
+    with progress(f"{search.where}: kernels and ridge", verbose=search.verbose) as tell:
+        executor = executor_for(sample.x, search.executor)
+        seed, repeated = search.factoring.seed, search.repeated
+        validation = CrossValidation(
+            search.where, how, sample, seed, tell, executor=executor, repeated=repeated
+        )
+        if not validation.folds:
+            return default  # all rows are equal
+        with one_blas_thread:  # the matrices are small
+            _Candidates(search, validation).explore(x, y)
+        selected = validation.result()
+    best = selected.chosen
+    assert best.kernel_x is not None  # noqa: S101  # for type checkers
+    assert best.kernel_y is not None  # noqa: S101
+    strength = selected.regularization * sample.size
+    return Chosen(best.kernel_x, best.kernel_y, strength, selected)
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidates:
+    """Pairs of kernels, each factored once.
+
+    Attributes
+    ----------
+    search : KernelSearch
+        The specification.
+    validation : CrossValidation
+        The folds, and all candidates so far.
     """
 
-    def __init__(
-        self,
-        contest: Contest,
-        factoring: Factoring,
-        make: Try,
-        unit: Callable[[float, float], float],
-        regularization: float | str,
-        *,
-        centred: bool,
-        rough: bool = False,
-    ) -> None:
-        self.contest, self.factoring, self.make = contest, factoring, make
-        self.unit, self.regularization, self.centred = unit, regularization, centred
-        self.rough = rough
-        self._most = dict(_RANK)
-        self._sides: dict[tuple[str, Kernel, int], Side] = {}
+    search: KernelSearch
+    validation: CrossValidation
+    _sides: dict[tuple[str, Kernel, int], Side] = field(default_factory=dict)
 
-    def run(self, x: Family, y: Family) -> None:
-        """Try kernels of two families, and of one with a scale for each column of X.
+    def explore(self, x: Family, y: Family) -> None:
+        """Score kernels of two families, and of one with a length scale for each column of X.
 
         Parameters
         ----------
         x, y : Family
             The kernels of X and of Y.
         """
-        with one_blas_thread:  # the matrices are small
-            self._run(x, y)
-
-    def _run(self, x: Family, y: Family) -> None:
-        held, start = self.contest.parts[: self.contest.folds], (0, 0)
-        missed = self._missed if self.rough else None
+        validation, start = self.validation, (0, 0)
+        held = validation.parts[: validation.folds]
+        missed = self._missed if self.search.rough else None
         reached = []
-        for family, own in families(
-            x, self.contest, held, lambda: self._features(y), missed
+        for family, of_folds in families(
+            x, validation, held, lambda: self._features(y), missed
         ):
-            most = self._most["x"] = _RANK["x"] if family.nu == math.inf else _MOST
-            end = self._climb(family, own, y, start)
-            reached.append((self._best.score, most, family, own, end))
+            smooth = family.nu == math.inf
+            rank = SETTINGS.rank_x if smooth else SETTINGS.full_rank_x
+            end = self._descend(family, of_folds, y, start, rank)
+            reached.append((validation.best.score, rank, family, of_folds, end))
             start = 0, end[1]
-        _, most, family, own, end = min(reached, key=lambda entry: entry[0])
-        cut = self._best.rank_x >= most and self.factoring.max_rank is None
-        if cut and most < min(_MOST, self.contest.sample.n) and family.free:
-            self._most["x"] = _MOST
-            self._climb(family, own, y, end)
+        _, rank, family, of_folds, end = min(reached, key=lambda entry: entry[0])
+        cut = validation.best.rank_x >= rank and self.search.factoring.max_rank is None
+        if cut and rank < min(SETTINGS.full_rank_x, validation.sample.n) and family.free:
+            self._descend(family, of_folds, y, end, SETTINGS.full_rank_x)
 
     def _features(self, y: Family) -> Vector:
         """Return the features of Y at all rows."""
-        low = self._side("y", y, 0).low
+        low = self._side("y", y, 0, SETTINGS.rank_y).low
         U: Vector = to_numpy(low.map.features(low.rows.read(0, low.rows.n)))
         return U
 
     def _missed(self, family: Family, U: Vector) -> float:
-        """Return what regressions of the features of Y miss of rows that are left out.
+        """Return the leave-one-out error of regressions of the leading features of Y on X.
 
-        Of the rank of the final fit: rough kernels need more of it than smooth ones.
+        At the rank of the final fit: rough kernels need more of it than smooth ones.
         """
-        sample = self.contest.sample
+        sample, executor = self.validation.sample, self.validation.executor
         x, w = sample.x, sample.weights
-        T = _leading(U)
-        low = self.factoring.factored("kernel_x", family.at(1.0), x, w, _MOST)
-        fit = ridge_regression(low, T, w, executor=self.contest.executor)
-        errors = fit.errors(x, T, w, tried_ridges(fit), self.contest.executor)
+        T, rank = leading_components(U), SETTINGS.full_rank_x
+        low = self.search.factoring.factored("kernel_x", family.at(1.0), x, w, rank)
+        fit = ridge_regression(low, T, w, executor=executor)
+        errors = fit.errors(x, T, w, tried_ridges(fit), executor)
         return float(errors.min(axis=0).sum())
 
-    @property
-    def _best(self) -> Candidate:
-        return min(self.contest.candidates, key=lambda candidate: candidate.score)
-
-    def _climb(
-        self, x: Family, own: list[Family], y: Family, start: tuple[int, int]
+    def _descend(
+        self,
+        x: Family,
+        of_folds: list[Family],
+        y: Family,
+        start: tuple[int, int],
+        rank: int,
     ) -> tuple[int, int]:
-        """Go down along the scales, of X in the family of each fit."""
+        """Descend along the length scales; each fold has kernels of X of its own family."""
 
-        def enter(i: int, j: int) -> float:
-            sides = [self._side("x", family, i) for family in own]
-            return self._enter(x, i, sides, self._side("y", y, j)).score
+        def score(i: int, j: int) -> float:
+            sides = [self._side("x", family, i, rank) for family in of_folds]
+            return self._enter(x, i, sides, self._side("y", y, j, SETTINGS.rank_y)).score
 
-        return Climb(enter, (x, y)).down(*start)
+        return descend(score, start, (x.free, y.free))
 
     def _enter(self, family: Family, power: int, x: list[Side], y: Side) -> Candidate:
-        weight, group = self.contest.sample.size, self.contest.group
-        means = (sum(side.traces[:group]) / weight for side in (x[0], y))
-        unit = self.unit(*means)
-        return self.contest.enter(
-            lambda part: self.make(x[part], y, part),
-            self.contest.ridges(self.regularization, unit),
+        """Score a pair of kernels for all ridges."""
+        search, validation = self.search, self.validation
+        weight, group = validation.sample.size, validation.group
+        unit = search.unit(*(sum(side.traces[:group]) / weight for side in (x[0], y)))
+        ridge = search.regularization
+        assert not isinstance(ridge, np.ndarray)  # noqa: S101  # for type checkers
+        return validation.enter(
+            lambda part: search.fit_without(validation, x[part], y, part),
+            validation.ridges(ridge, unit),
             kernel_x=family.at(2.0**power),
             kernel_y=y.low.kernel,
             factor_x=2.0**power,
@@ -220,95 +306,22 @@ class KernelContest:
             rank_y=y.low.rank,
         )
 
-    def _side(self, name: str, family: Family, power: int) -> Side:
+    def _side(self, name: str, family: Family, power: int, rank: int) -> Side:
+        """Return one side of the sample in the features of a kernel."""
         kernel = family.at(2.0**power)
-        key = name, kernel, self._most[name]
+        key = name, kernel, rank
         if key not in self._sides:
-            self._sides[key] = self._factored(name, kernel, 2.0**power)
+            validation, factoring = self.validation, self.search.factoring
+            sample = validation.sample
+            rows, weights = sample.x if name == "x" else sample.y, sample.weights
+            low = factoring.factored(f"kernel_{name}", kernel, rows, weights, rank)
+            self._sides[key] = Side(
+                low,
+                validation.parts,
+                weights,
+                self.search.centred,
+                2.0**power,
+                validation.group,
+                validation.executor,
+            )
         return self._sides[key]
-
-    def _factored(self, name: str, kernel: Kernel, factor: float) -> Side:
-        sample = self.contest.sample
-        rows, weights = sample.x if name == "x" else sample.y, sample.weights
-        argument = f"kernel_{name}"
-        low = self.factoring.factored(argument, kernel, rows, weights, self._most[name])
-        group, executor = self.contest.group, self.contest.executor
-        return Side(low, self.contest.parts, weights, self.centred, factor, group, executor)
-
-
-def families(
-    x: Family,
-    contest: Contest,
-    held: list[NDArray[np.intp]],
-    features: Callable[[], Vector],
-    missed: Callable[[Family, Vector], float] | None = None,
-) -> Iterator[tuple[Family, list[Family]]]:
-    """Yield the kernels of X to try, each time with those of each fit.
-
-    First a family as it is. Then, if it is asked for and can be told, the best one with a
-    scale for each column. Scales that were learned from rows can't be judged by them, so
-    that those of a fit are learned from its own; where rows are many, those that scales
-    are learned from don't matter.
-
-    Parameters
-    ----------
-    x : Family
-        The kernels of X.
-    contest : Contest
-        The rows, and whether there may be a scale for each column.
-    held : list of arrays of int
-        The rows that are held out of each fit.
-    features : callable
-        Gives features of Y at all rows, which columns of X should say something about.
-    missed : callable, optional
-        What kernels miss of these features, by which the smoothness of those with a scale
-        for each column is chosen; by default they are Gaussians.
-    """
-    sample = contest.sample
-    yield x, [x] * len(held)
-    several = len(x.scales) > 1 and contest.how.scales == "each"
-    if not several or sample.n < _FEWEST:
-        return
-    U = features()
-    kinds = [x] if missed is None else [replace(x, nu=nu) for nu in (x.nu, *_ROUGH)]
-    learned = contest.executor.each(lambda kind: _relevant(kind, sample, U), kinds)
-    found = [family for family in learned if family is not None]
-    if not found:
-        return
-    every = found[0] if missed is None else min(found, key=lambda own: missed(own, U))
-
-    def without(part: NDArray[np.intp]) -> Family:
-        rows = np.setdiff1d(np.arange(sample.n), part)
-        kind = replace(x, nu=every.nu)
-        return _relevant(kind, sample.take(rows), U[rows]) or kind
-
-    many = sample.n >= _MANY
-    yield every, [every] * len(held) if many else list(contest.executor.each(without, held))
-
-
-def _relevant(x: Family, sample: Sample, U: Vector) -> Family | None:
-    """Return the family with scales by what each column of X says about features of Y.
-
-    None if that cannot be told. Equal rows count once: they would pretend that there is no
-    noise.
-    """
-    X = to_numpy(sample.x.read(0, sample.n))
-    _, rows = np.unique(np.hstack([X, U.round(12)]), axis=0, return_index=True)
-    if len(rows) > _ROWS:
-        rows = np.random.default_rng(0).choice(rows, _ROWS, replace=False)
-    T = _leading(U[rows])
-    if not T.any():
-        return None
-    return with_length_scales(x, fit_length_scales(x, X[rows], T))
-
-
-def _leading(U: Vector) -> Vector:
-    """Return the leading components of features, each with the variance that it has.
-
-    The first tell where laws are, and count for more than others, which tell how they
-    are shaped. Their unit is that of the first.
-    """
-    left, s, _ = np.linalg.svd(U - U.mean(axis=0), full_matrices=False)
-    few = min(_EXPLAINED, int(np.sum(s > _ROUNDING * s.max(initial=0.0))))
-    found: Vector = left[:, :few] * (s[:few] / s[:1] * np.sqrt(len(U)))
-    return found

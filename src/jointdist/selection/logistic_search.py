@@ -17,13 +17,14 @@ from jointdist._array import Vector, to_numpy
 from jointdist.data.executor import Executor, one_blas_thread
 from jointdist.data.sample import Sample
 from jointdist.errors import Text, require
-from jointdist.kernels import Delta, Kernel
+from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import Family
 from jointdist.programs.feature_blocks import Blocks
 from jointdist.programs.logistic import LogisticSolution, logistic
 from jointdist.selection.config import Candidate
-from jointdist.selection.kernel_search import Factoring, families
-from jointdist.selection.search import Climb, Contest
+from jointdist.selection.families import families
+from jointdist.selection.kernel_search import Factoring
+from jointdist.selection.search import CrossValidation, descend
 
 __all__ = ["LogisticContest", "loss_of", "probabilities", "thinned"]
 
@@ -53,7 +54,7 @@ class LogisticContest:
 
     Parameters
     ----------
-    contest : Contest
+    contest : CrossValidation
         The rows, whose Y is the number of their class, and the ridges.
     factoring : Factoring
         How kernel matrices are factored.
@@ -69,7 +70,7 @@ class LogisticContest:
     """
 
     def __init__(
-        self, contest: Contest, factoring: Factoring, loss: Loss, *, intercept: bool
+        self, contest: CrossValidation, factoring: Factoring, loss: Loss, *, intercept: bool
     ) -> None:
         self.contest, self.factoring, self.loss = contest, factoring, loss
         self.intercept, self.sample = intercept, contest.sample
@@ -115,8 +116,7 @@ class LogisticContest:
         def enter(i: int, _: int) -> float:
             return self._enter(x, own, 2.0**i).score
 
-        labels = Family(x.encoding, (), Delta())  # there is nothing to choose
-        Climb(enter, (x, labels)).down(0, 0)
+        descend(enter, (0, 0), (x.free, False))
 
     def _enter(self, x: Family, own: list[Family], factor: float) -> Candidate:
         """Judge a kernel with all ridges."""

@@ -1,12 +1,13 @@
-r"""Candidates judged on rows held out, and the way from one to the next.
+r"""Cross-validation of candidates, and coordinate descent over their length scales.
 
-All ridges of a candidate are judged at once; scales are changed until nothing is better.
+A candidate is judged for all ridges at once. Length scales are changed one side at a time
+until no neighbour is better.
 """
 
 from collections.abc import Callable
 from functools import cached_property
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,55 +18,52 @@ from jointdist.data.executor import Executor
 from jointdist.data.folds import held_out, settled
 from jointdist.data.sample import Sample
 from jointdist.errors import Text, require
-from jointdist.kernels.median_heuristic import Family
-from jointdist.selection.config import Candidate, Selected, Selection
+from jointdist.selection.config import SETTINGS, Candidate, Selected, Selection
 from jointdist.selection.fold_moments import parted
 from jointdist.selection.risk import Trial, risk_of
 
-__all__ = ["Climb", "Contest"]
+__all__ = ["CrossValidation", "descend"]
 
-_STRENGTHS = 10.0 ** np.arange(2, -7.1, -0.5)  # ridges times the number of rows
-_LATTICE = range(-6, 4)  # powers of two, by which scales are multiplied
-_REPEATS, _FEW = 2, 400  # times that rows are parted at most, and rows so counted
-_BETTER = 5e-3  # of the score, by which it must fall for another candidate
-_CLEARLY = 0.02  # of the score, by which a scale for each column must be better
-_NEARLY = 0.01, 0.015  # of the score, that a larger ridge may cost
-_HOPELESS = 0.05  # of the score, by which it may rise before neighbours are not tried
+Score: TypeAlias = Callable[[int, int], float]
 
 
-class Contest:
-    """Candidates, and how they fare on rows held out.
+class CrossValidation:
+    """The folds of a sample, and the scores of all candidates on held-out rows.
 
     Parameters
     ----------
     where : str
         The estimator, for messages.
     how : Selection
-        On which rows, by what, and among what.
+        Rows, folds, criterion and ridges of the selection.
     sample : Sample
         All rows.
     seed : int
-        Decides on the rows.
+        The seed of the choice of rows and of the folds.
     tell : callable
-        Where progress goes.
+        Receives the progress.
     executor : Executor, optional
-        How parts are worked on.
+        Runs the folds.
     summed : bool, default=False
-        Whether ridges are added to a sum over the rows, and serve any number of them;
-        otherwise to a mean.
+        Whether a ridge is added to a sum over the rows, so that it suits any number of them;
+        otherwise it is added to a mean.
     repeated : bool, default=True
-        Whether weights tell how often a row was seen; those of classes don't.
+        Whether a weight counts repetitions of a row. Weights of classes do not.
 
     Attributes
     ----------
     sample : Sample
         The rows that take part.
     parts : list of arrays of int
-        Parts of them; few rows are parted several times.
+        The parts that are held out. Few rows are split several times.
     group : int
-        How many of the parts are all rows.
+        The number of parts of one split.
     folds : int
-        How many of the parts are held out in turn; none if all rows are equal.
+        The number of parts that are held out in turn; zero if all rows are equal.
+    size : float
+        The effective number of rows that each candidate is fitted to.
+    candidates : list of Candidate
+        All candidates so far.
     """
 
     def __init__(
@@ -83,78 +81,79 @@ class Contest:
         self.where, self.how, self.tell = where, how, tell
         self.risk = risk_of(where, how.criterion)
         self.executor = Executor() if executor is None else executor
-        few = sample.choose(how.rows, seed)
-        some = sample.take(few)
+        some = sample.take(sample.choose(how.rows, seed))
         self.sample = settled(some, how.rows, repeated=repeated).of(some)
         n = self.sample.n
         held = held_out(n, how.cv, seed) if self.sample.varied else []
         self.parts = parted(n, held) if held else [np.arange(n)]
         self.folds, self.group = len(held), len(self.parts)
         if self.folds > 1 and not summed:
-            for again in range(1, min(_REPEATS, _FEW // n)):
+            for again in range(1, min(SETTINGS.repeats, SETTINGS.few // n)):
                 self.parts += held_out(n, how.cv, seed + again)
             self.folds = len(self.parts)
         left = 1 - sum(map(len, held)) / (n * max(len(held), 1))
-        # of the rows that candidates are fitted to: their number, and their share of all
         self.size = 1.0 if summed else left * self.sample.effective_size
+        # The weight of the rows of a fold's fit, as a share of that of all rows.
         self._share = 1.0 if summed else left * self.sample.size / sample.size
         self.candidates: list[Candidate] = []
         self._paths: list[Vector] = []
         self._start = perf_counter()
 
     def train(self, part: int) -> Sample:
-        """Return the rows that are not held out with a part."""
+        """Return the rows that a fold is fitted to."""
         return self.sample.take(np.setdiff1d(np.arange(self.sample.n), self.parts[part]))
 
     def held(self, part: int) -> Sample:
-        """Return the rows of a part."""
+        """Return the held-out rows of a fold."""
         return self.sample.take(self.parts[part])
 
     def ridges(self, regularization: float | str, unit: float) -> Vector:
-        """Return the ridges that are tried on these rows, the largest first.
+        """Return the ridges that are tried in each fold, the largest first.
 
         Parameters
         ----------
         regularization : float, "auto" or "loo"
             The ridge of the fit to all rows, if it is given.
         unit : float
-            That of the strengths, the ridges times the number of rows.
+            The unit of the default ridges times the number of rows.
         """
         given = self.how.regularizations
         if not isinstance(regularization, str):
             given = (regularization,)
         elif regularization == "loo":
-            given = (1.0,)  # for those of each fit
+            given = (1.0,)  # a placeholder: each fit finds its own
         if given is None:
-            return _STRENGTHS * unit / self.size
+            return np.asarray(SETTINGS.strengths) * unit / self.size
         return np.sort(np.asarray(given, dtype=np.float64))[::-1] / self._share
 
     def enter(
-        self, trial: Callable[[int], Trial], ridges: Vector, **told: Any
+        self, trial: Callable[[int], Trial], ridges: Vector, **what: Any
     ) -> Candidate:
-        """Judge a candidate for all ridges.
+        """Score a candidate for all ridges, and record it.
 
         Parameters
         ----------
         trial : callable
-            Makes a model of all parts but one.
+            Fits the candidate without the rows of a part.
         ridges : array of shape (l,)
             The ridges.
-        **told
-            What the candidate is.
+        **what
+            The fields of :class:`Candidate` that describe it.
         """
         start = perf_counter()
+        risk = self.risk
 
-        def judged(part: int) -> Vector:
-            return self.risk.path(trial(part), ridges)
+        def scored(part: int) -> Vector:
+            fitted = trial(part)
+            return np.array([risk.of(fitted, fitted.solve(r)) for r in ridges.tolist()])
 
         folds = range(self.folds)
-        ours = self.executor.each(judged, folds) if self.risk.ours else map(judged, folds)
-        return self.record(np.array(list(ours)), ridges, start, self._held, **told)
+        scores = self.executor.each(scored, folds) if risk.ours else map(scored, folds)
+        return self.record(np.array(list(scores)), ridges, start, self._held, **what)
 
     @cached_property
     def _held(self) -> Vector:
-        """The weights of the rows of each part that is held out."""
+        """The weights of the parts that are held out."""
         parts = self.parts[: self.folds]
         return np.array([self.sample.take(part).size for part in parts])
 
@@ -164,22 +163,22 @@ class Contest:
         ridges: Vector,
         start: float,
         weights: Vector | None = None,
-        **told: Any,
+        **what: Any,
     ) -> Candidate:
-        """Keep a candidate.
+        """Record the scores of a candidate.
 
         Parameters
         ----------
         paths : array of shape (folds, l)
-            Its criterion for each part held out and each ridge.
+            The criterion for each fold and ridge.
         ridges : array of shape (l,)
             The ridges.
         start : float
-            When it was begun.
+            The time at which its fits began.
         weights : array of shape (folds,), optional
-            The weights of the parts.
-        **told
-            What it is.
+            The weights of the folds.
+        **what
+            The fields of :class:`Candidate` that describe it.
         """
         folds = len(paths)
         with np.errstate(invalid="ignore"):  # infinite scores
@@ -190,7 +189,7 @@ class Contest:
             scores,
             spread / np.sqrt(folds),
             seconds=perf_counter() - start,
-            **told,
+            **what,
         )
         self.candidates.append(candidate)
         self._paths.append(paths)
@@ -198,12 +197,17 @@ class Contest:
         self.tell(tried / (tried + 8), f"{tried} tried, best {best:.4g}")
         return candidate
 
-    def result(self) -> Selected:
-        """Return what was tried, with what is chosen.
+    @property
+    def best(self) -> Candidate:
+        """The candidate with the lowest score."""
+        return min(self.candidates, key=lambda candidate: candidate.score)
 
-        A scale for each column is taken if it is clearly better than a common one. Of what
-        is nearly as good as the best, the lowest degree, and then the largest ridge: where
-        there are no rows, laws of a tiny ridge are wild.
+    def result(self) -> Selected:
+        """Return all candidates and the choice among them.
+
+        One length scale a column is chosen if it is clearly better than a common one. Among
+        all that is nearly as good as the best, the choice is the lowest degree and then the
+        largest ridge: with a tiny ridge distributions are erratic where there are no rows.
         """
         scores = np.array([candidate.score for candidate in self.candidates])
         rule = "a number for one candidate at least"
@@ -211,7 +215,7 @@ class Contest:
         require(np.isfinite(scores.min()), self.where, "criterion", rule, got)
         common = np.array([c.scales != "each" for c in self.candidates])
         best = int(np.where(common, scores, np.inf).argmin())
-        if scores[best] > scores.min() + _CLEARLY * abs(scores.min()):
+        if scores[best] > scores.min() + SETTINGS.clearly_better * abs(scores.min()):
             common[:], best = True, int(scores.argmin())
         near = [
             (
@@ -223,18 +227,18 @@ class Contest:
             )
             for number, candidate in enumerate(self.candidates)
             if common[number]
-            for ridge in np.flatnonzero(self._nearly(number, best)).tolist()
+            for ridge in np.flatnonzero(self._nearly_as_good(number, best)).tolist()
         ]
         *_, number, ridge = min(near)
         seconds = perf_counter() - self._start
         found = self.candidates, number, ridge, self.risk.name
         return Selected(*found, self.sample.n, self.folds, seconds)
 
-    def _nearly(self, number: int, best: int) -> NDArray[np.bool_]:
+    def _nearly_as_good(self, number: int, best: int) -> NDArray[np.bool_]:
         """Tell for which ridges a candidate is nearly as good as the best one.
 
-        That is by less than the standard error of the difference over the parts, but 1 %
-        in any case and 1.5 % at most.
+        The difference may be the standard error of the difference over the folds, at least
+        1 % and at most 1.5 % of the score.
         """
         score = self.candidates[best].score
         first = self._paths[best][:, int(np.nanargmin(self.candidates[best].scores))]
@@ -244,77 +248,69 @@ class Contest:
                 worse.std(axis=0, ddof=1) if len(first) > 1 else np.zeros(worse.shape[1])
             )
             error = spread / np.sqrt(len(first))
-            least, most = (share * abs(score) for share in _NEARLY)
+            least, most = (share * abs(score) for share in SETTINGS.nearly_as_good)
             allowed = np.clip(np.nan_to_num(error), least, most)
             return np.asarray(self.candidates[number].scores - score <= allowed)
 
 
-class Climb:
-    """A way down the scores on the lattice of scales.
+def descend(
+    score: Score, start: tuple[int, int], free: tuple[bool, bool]
+) -> tuple[int, int]:
+    """Return the powers of two of the length scales that coordinate descent ends at.
 
-    Along Y first, as its features are few; then along X, each time with the neighbours
-    along Y; until nothing is better.
+    It goes along Y first, whose features are few; then along X, at each step with the
+    neighbours along Y; until no neighbour is better.
 
     Parameters
     ----------
-    enter : callable
-        From the powers of two of both scales to a score.
-    families : tuple of Family
-        The kernels of X and of Y.
+    score : callable
+        From the powers of the length scales of X and Y to a score, the lower the better.
+    start : tuple of int
+        The powers to begin with.
+    free : tuple of bool
+        Whether the length scales of X and of Y may change.
     """
-
-    def __init__(
-        self, enter: Callable[[int, int], float], families: tuple[Family, Family]
-    ) -> None:
-        self._enter, self._families = enter, families
-        self._seen: dict[tuple[int, int], float] = {}
-
-    def down(self, i: int, j: int) -> tuple[int, int]:
-        """Return the lowest point that is reached.
-
-        Parameters
-        ----------
-        i, j : int
-            The powers to begin with, for X and for Y.
-        """
-        j = self._along(i, j)
-        for step in (-1, 1):
-            first = i
-            while True:
-                new = i + step, self._beside(i + step, j, self._score(i, j))
-                if not self._better(new, (i, j)):
-                    break
-                i, j = new[0], self._along(*new)
-            if i != first:
+    at = _on_lattice(score, free)
+    i, j = start[0], _down_y(at, *start)
+    for step in (-1, 1):
+        first = i
+        while True:
+            best, k = at(i, j), j
+            if at(i + step, j) <= best + SETTINGS.hopeless * abs(best):
+                k = min((j, j - 1, j + 1), key=lambda k: at(i + step, k))
+            if not _better(at(i + step, k), best):
                 break
-        return i, j
+            i, j = i + step, _down_y(at, i + step, k)
+        if i != first:
+            break
+    return i, j
 
-    def _along(self, i: int, j: int) -> int:
-        """Go down along Y."""
-        for step in (-1, 1):
-            first = j
-            while self._better((i, j + step), (i, j)):
-                j += step
-            if j != first:
-                break
-        return j
 
-    def _beside(self, i: int, j: int, best: float) -> int:
-        """Return the best of three along Y, if there is hope that it is better."""
-        if self._score(i, j) > best + _HOPELESS * abs(best):
-            return j
-        return min((j, j - 1, j + 1), key=lambda k: self._score(i, k))
+def _down_y(at: Score, i: int, j: int) -> int:
+    """Descend along Y."""
+    for step in (-1, 1):
+        first = j
+        while _better(at(i, j + step), at(i, j)):
+            j += step
+        if j != first:
+            break
+    return j
 
-    def _better(self, new: tuple[int, int], old: tuple[int, int]) -> bool:
-        a, b = self._score(*new), self._score(*old)
-        return a < b - _BETTER * abs(b) if np.isfinite(b) else a < b
 
-    def _score(self, i: int, j: int) -> float:
-        if not (self._inside(0, i) and self._inside(1, j)):
+def _better(new: float, old: float) -> bool:
+    return new < old - SETTINGS.better * abs(old) if np.isfinite(old) else new < old
+
+
+def _on_lattice(score: Score, free: tuple[bool, bool]) -> Score:
+    """Return the score, computed once a point, and infinite off the lattice."""
+    powers = [SETTINGS.powers if may else range(1) for may in free]
+    seen: dict[tuple[int, int], float] = {}
+
+    def at(i: int, j: int) -> float:
+        if i not in powers[0] or j not in powers[1]:
             return np.inf
-        if (i, j) not in self._seen:
-            self._seen[i, j] = self._enter(i, j)
-        return self._seen[i, j]
+        if (i, j) not in seen:
+            seen[i, j] = score(i, j)
+        return seen[i, j]
 
-    def _inside(self, side: int, power: int) -> bool:
-        return power in _LATTICE if self._families[side].free else power == 0
+    return at

@@ -1,0 +1,322 @@
+r"""The fitted conditional mean embedding: weights on few rows of Y for each condition."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from jointdist._array import Array, Index, Vector, like, to_numpy
+from jointdist.data.encoding import Encoding
+from jointdist.data.executor import Executor
+from jointdist.data.sample import Sample
+from jointdist.data.table import Rows
+from jointdist.distributions.conditions import Fixed, Queries
+from jointdist.distributions.energy import energy_scores
+from jointdist.distributions.signed import FewSupport, Laws, Support, units_of
+from jointdist.distributions.support_points import Atoms, FewAtoms
+from jointdist.errors import InfeasibleError
+from jointdist.kernels import Delta
+from jointdist.lowrank.basis import Basis, host_features
+from jointdist.lowrank.features import FeatureMap
+from jointdist.lowrank.novelty import TRUSTED, largest_kernel
+from jointdist.models._reading import PairedData
+from jointdist.programs import Solution, Status
+from jointdist.projection.projector import TRIED, Isotonic, Projector
+from jointdist.selection.risk import Outcomes
+
+__all__ = [
+    "Embedding",
+    "embedded_outcomes",
+    "pivot_support",
+    "plain_basis",
+    "summed_weights",
+]
+
+_LEAST_MASS = 0.1  # of an embedding that has any skill; less says next to nothing
+_ALONE = 1 - 1e-9  # the leverage of a row, at most
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Embedding:
+    r"""Conditional distributions as weights on support points, linear in features of X.
+
+    Attributes
+    ----------
+    where : str
+        The estimator, for messages.
+    encodings : tuple of Encoding
+        The columns of X and Y.
+    sample : Sample
+        The rows that the model was fitted to.
+    solution : Solution
+        The solution of the program.
+    basis_x : Basis
+        The functions of X.
+    basis_y : Basis
+        Functions of Y, whose means projections match.
+    support : Support
+        The support points: the pivots of Y, or all its rows.
+    which : array of int
+        The support point of each pivot or row.
+    weights : array of shape (k, m_X)
+        The weights of the support points, as coefficients of the functions of X.
+    row_weights : array of shape (n, m_X), optional
+        The same for all rows; of the full estimator only.
+    ridge : float
+        The ridge.
+    positivity : str
+        Whether distributions are ``"projected"``, ``"isotonic"`` or left signed.
+    executor : Executor
+        Runs the row blocks.
+    """
+
+    where: str
+    encodings: tuple[Encoding, Encoding]
+    sample: Sample
+    solution: Solution
+    basis_x: Basis
+    basis_y: Basis
+    support: FewSupport
+    which: Index
+    weights: Vector
+    row_weights: Vector | None
+    ridge: float
+    positivity: str
+    executor: Executor
+
+    @staticmethod
+    def of(
+        data: PairedData,
+        solution: Solution,
+        bases: tuple[Basis, Basis],
+        points: Array,
+        weights: Vector,
+        *,
+        ridge: float,
+        positivity: str,
+        executor: Executor,
+        row_weights: Vector | None = None,
+    ) -> "Embedding":
+        """Return the embedding with weights on points; equal points count together.
+
+        Parameters
+        ----------
+        data : PairedData
+            The rows of the fit.
+        solution : Solution
+            The solution of the program.
+        bases : tuple of Basis
+            Functions of X and Y.
+        points : Array of shape (k, d_y)
+            The rows of Y that have weight.
+        weights : array of shape (k, m_X)
+            Their weights, as coefficients of the functions of X.
+        ridge : float
+            The ridge.
+        positivity : str
+            Whether distributions are ``"projected"``, ``"isotonic"`` or left signed.
+        executor : Executor
+            Runs the row blocks.
+        row_weights : array of shape (n, m_X), optional
+            Weights of all rows, of the full estimator.
+        """
+        sample = data.sample
+        support, which = pivot_support(points, data.encodings[1], sample, executor)
+        return Embedding(
+            where=sample.x.where,
+            encodings=data.encodings,
+            sample=sample,
+            solution=solution,
+            basis_x=bases[0],
+            basis_y=bases[1],
+            support=support,
+            which=which,
+            weights=summed_weights(weights, which),
+            row_weights=row_weights,
+            ridge=ridge,
+            positivity=positivity,
+            executor=executor,
+        )
+
+    def of_y(self, x: Rows) -> Laws:
+        """Return the distributions of Y given rows of X."""
+        if self.solution.status is Status.INFEASIBLE:
+            msg = f"{self.where}: {self.solution.status.value}"
+            raise InfeasibleError(msg)
+        H = len(self.weights) * self.weights.T
+        conditions = Queries(
+            x,
+            self.basis_x,
+            H,
+            self.executor,
+            self.encodings[0],
+            offset=-1.0,
+            most=self._largest_kernel,
+        )
+        if self.positivity not in ("projected", "isotonic"):
+            return Laws(self.support, conditions, divided=False)
+        trusted = TRUSTED * (1 - self.basis_x.relative_error)
+        return self.projector.dists(
+            Laws(self.support, replace(conditions, trusted=trusted))
+        )
+
+    @cached_property
+    def _largest_kernel(self) -> float:
+        weights = self.sample.weights
+        return largest_kernel(self.basis_x.map, self.sample.x, weights, self.executor)
+
+    @cached_property
+    def projector(self) -> Projector | Isotonic:
+        """What projects signed distributions; its ridge has the best leave-one-out score."""
+        if self.positivity == "isotonic":
+            return Isotonic.on(self.support, self.where)
+        rows, weights, basis = self.sample.y, self.sample.weights, self.basis_y
+        typical = self.sample.typical(TRIED)
+        points = to_numpy(rows.take(typical.rows))
+        w = np.full(rows.n, 1.0) if weights is None else weights
+        mean: Vector = w @ host_features(basis, rows.read(0, rows.n)) / w.sum()
+        sample = Atoms(basis, self.encodings[1], rows, weights, mean, self.executor)
+        projector = Projector.on(self.support, Support(sample))
+        left_out = self._leave_one_out(typical.rows, typical.own)
+        return projector.tuned(left_out, points, typical.weights)
+
+    def _leave_one_out(self, rows: Index, w: Vector) -> Vector:
+        r"""Return the coefficients at rows of the model fitted without each, in closed form.
+
+        An embedding is a ridge regression, so that without row k, of weight w, it is
+        :math:`(\hat\mu - h k_Y(y_k, \cdot)) / (1 - h)`, with the leverage h.
+        """
+        sample, n, each = self.sample, self.sample.size, np.arange(len(rows))
+        psi = host_features(self.basis_x, sample.x.take(rows))
+        if self.row_weights is None:
+            c = to_numpy(self.basis_x.eigenvalues) / n
+            h = psi**2 @ (1 / (c + self.ridge)) * w / n
+            own = host_features(self.basis_y, sample.y.take(rows))
+            found = psi @ self.solution.value.T
+        else:
+            found = psi @ self.row_weights.T
+            whole = np.ones(len(rows)) if sample.weights is None else sample.weights[rows]
+            h = found[each, rows] * w / whole
+            own = np.zeros_like(found)
+            own[each, rows] = 1.0
+        h = np.minimum(h, _ALONE)[:, None]
+        found = (found - h * own) / (1 - h)
+        if self.row_weights is None:
+            found = found @ to_numpy(self.basis_y.expansion).T
+        weights = summed_weights(found.T, self.which)
+        return len(weights) * weights.T - 1
+
+    def energy_scores(self, x: Rows, y: Vector) -> tuple[Vector, Vector]:
+        """Return the energy scores of the distributions at rows, and of the marginal.
+
+        A distribution with hardly any mass has the score of the marginal.
+        """
+        points, dists = self.support.sample, self.of_y(x)
+        z = to_numpy(points.rows.read(0, points.n))
+        unit = units_of(z, points.shares)
+        marginal = Laws(Support(points), Fixed(np.empty((x.n, 0))))
+        _, other = energy_scores(marginal, y, unit=unit)
+        known = dists.masses() > _LEAST_MASS
+        if not known.any():
+            return other, other
+        own = other.copy()
+        own[known], _ = energy_scores(dists.take(known), y[known], unit=unit)
+        return own, other
+
+
+def embedded_outcomes(
+    pivots: Array,
+    encoding: Encoding,
+    rows: Sample,
+    held: Sample,
+    executor: Executor,
+    *,
+    divided: bool,
+) -> tuple[Index, Outcomes]:
+    """Return the support point of each pivot, and held-out outcomes as an embedding sees them.
+
+    The mass that a signed embedding lacks is at zero, as it is for its means; the mass that
+    one lacks which is divided by its mass is at the mean of the sample.
+
+    Parameters
+    ----------
+    pivots : Array of shape (k, d_y)
+        The rows of Y that have weight.
+    encoding : Encoding
+        The columns of Y.
+    rows : Sample
+        The rows that the embedding is fitted to.
+    held : Sample
+        The held-out rows.
+    executor : Executor
+        Runs the row blocks.
+    divided : bool
+        Whether distributions will be divided by their mass.
+    """
+    support, which = pivot_support(pivots, encoding, rows, executor)
+    points, rest = to_numpy(held.y.read(0, held.n)), None
+    if divided:
+        whole = support.sample
+        rest = whole.shares @ to_numpy(whole.rows.read(0, whole.n))
+    outcomes = Outcomes(
+        support, points, held.weights, divided=False, offset=-1.0, rest=rest
+    )
+    return which, outcomes
+
+
+def pivot_support(
+    points: Array, encoding: Encoding, sample: Sample, executor: Executor
+) -> tuple[FewSupport, Index]:
+    """Return the distinct points as support points, and which of them each point is.
+
+    Parameters
+    ----------
+    points : Array of shape (k, d_y)
+        The rows of Y that have weight.
+    encoding : Encoding
+        The columns of Y.
+    sample : Sample
+        The rows that the embedding is fitted to.
+    executor : Executor
+        Runs the row blocks.
+    """
+    distinct, which = np.unique(to_numpy(points), axis=0, return_inverse=True)
+    place = like(distinct, points)
+    basis = plain_basis(FeatureMap(Delta(), place, like(np.eye(len(distinct)), points)))
+    rows = Rows(place, sample.y.where, sample.y.name)
+    mean = np.full(len(distinct), 1 / len(distinct))
+    nothing = plain_basis(FeatureMap(Delta(), place[:0, :], like(np.empty((0, 0)), place)))
+    none = np.empty(0)
+    whole = Atoms(nothing, encoding, sample.y, sample.weights, none, executor)
+    few = FewAtoms(basis, encoding, rows, None, mean, executor, sample=whole)
+    return FewSupport(few), which.ravel()
+
+
+def summed_weights(weights: Vector, which: Index) -> Vector:
+    """Return the sums of the weights of equal points.
+
+    Parameters
+    ----------
+    weights : array of shape (k, m)
+        The weights of the points.
+    which : array of shape (k,)
+        Which points are equal.
+    """
+    total = np.zeros((which.max() + 1, weights.shape[1]))
+    np.add.at(total, which, weights)
+    return total
+
+
+def plain_basis(features: FeatureMap) -> Basis:
+    """Return features as they are, as a basis.
+
+    Parameters
+    ----------
+    features : FeatureMap
+        The features.
+    """
+    core = features.core
+    m = features.rank
+    eye = like(np.eye(m), core)
+    ones, zeros = like(np.ones(m), core), like(np.zeros(m), core)
+    return Basis(features, eye, ones, zeros, np.empty(0, np.intp), 0.0, 0.0)

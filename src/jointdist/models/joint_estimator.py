@@ -1,0 +1,119 @@
+"""What estimators of joint distributions share: both directions, marginals, dependence."""
+
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from jointdist._array import Index, Vector
+from jointdist._random import Seed, generator
+from jointdist.distributions.conditional import Conditional
+from jointdist.errors import Text, is_whole, require
+from jointdist.models._reading import PairedData
+from jointdist.models._sklearn import y_for_Y
+from jointdist.models.base import DistributionEstimator
+from jointdist.models.dependence import Dependence, dependence
+from jointdist.models.joint import Joint
+from jointdist.selection.config import SETTINGS
+
+__all__ = ["JointEstimator"]
+
+
+class JointEstimator(DistributionEstimator):
+    """An estimator of the joint distribution of X and Y, with both conditionals."""
+
+    grid_rows_: Index
+    _fitted: Joint
+
+    def given(self, x: object = None, *, y: object = None) -> Conditional:
+        """Return conditional distributions: of Y for each row of ``x``, or of X for each of ``y``.
+
+        Parameters
+        ----------
+        x : array, DataFrame or sequence of shape (q, d_x), optional
+            Conditions on X; a vector if X has one column.
+        y : array, DataFrame or sequence of shape (q,) or (q, d_y), optional
+            Conditions on Y.
+        """
+        check_is_fitted(self)
+        where = f"{self._name}.given"
+        one = (x is None) != (y is None)
+        got = Text("neither" if x is None else "both")
+        require(one, where, "x, y", "given one or the other", got)
+        if y is None:
+            return Conditional(self._fitted.of_y(self._read_x("given", "x", x)))
+        rows = self._data.encodings[1].encode(y, where=where, name="y", vector=True)
+        return Conditional(self._fitted.of_x(rows))
+
+    def marginal(self, of: str) -> Conditional:
+        """Return the marginal distribution of X or of Y under the model, Eq. `QXYeq`.
+
+        Parameters
+        ----------
+        of : {"x", "y"}
+            Which side.
+        """
+        check_is_fitted(self)
+        require(of in ("x", "y"), f"{self._name}.marginal", "of", 'one of "x" and "y"', of)
+        joint = self._fitted
+        return Conditional(joint.marginal_y() if of == "y" else joint.marginal_x())
+
+    @y_for_Y
+    def ratio(self, X: object, Y: object, *, grid: bool = False) -> Vector:
+        r"""Return the ratio :math:`1 + h` of the joint density to the product of the marginals.
+
+        It is the ratio of the fitted model before conditional distributions are projected,
+        so that it may be negative.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sequence of shape (k, d_x)
+            Rows of X.
+        Y : array, DataFrame or sequence of shape (k,) or (k, d_y)
+            Rows of Y.
+        grid : bool, default=False
+            Whether to evaluate all pairs of rows, with a result ``(k_x, k_y)``, or row i of
+            both.
+        """
+        check_is_fitted(self)
+        x, y = self._read_pair("ratio", X, Y, paired=not grid)
+        return self._fitted.ratio_on_grid(x, y) if grid else self._fitted.ratio(x, y)
+
+    def dependence(self, *, permutations: int = 199, random_state: Seed = 0) -> Dependence:
+        r"""Measure the dependence of X and Y, with a permutation test of independence.
+
+        Parameters
+        ----------
+        permutations : int, default=199
+            The number of permutations of the test.
+        random_state : int, Generator, RandomState, default=0
+            The seed of the permutations, and of the choice of rows: at most 20,000 are
+            permuted, and 4,096 used for the mutual information.
+        """
+        check_is_fitted(self)
+        where = f"{self._name}.dependence"
+        whole = is_whole(permutations, least=1)
+        rule = "an integer of at least 1"
+        require(whole, where, "permutations", rule, permutations)
+        rng = generator(where, random_state)
+        problem = self._fitted.problem
+        # Ridges that were selected for each function would know the pairs of the sample.
+        one = isinstance(self.regularization_, float)
+        ridge = self.regularization_ if one else SETTINGS.strength / problem.sample.size
+        return dependence(problem, self.coefficients_, ridge, permutations, rng)
+
+    def _keep_joint(
+        self, data: PairedData, chosen: Any, joint: Joint, **learned: Any
+    ) -> Any:
+        """Set all fitted attributes of a joint distribution at once."""
+        return self._keep(
+            data,
+            chosen,
+            joint.solution,
+            _fitted=joint,
+            basis_x_=joint.problem.x,
+            basis_y_=joint.problem.y,
+            moments_=joint.problem.moments,
+            regularization_=joint.ridge,
+            grid_rows_=joint.grid,
+            **learned,
+        )
