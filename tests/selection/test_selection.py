@@ -249,7 +249,7 @@ class TestSubtraction:
                 other._learn(there, model._chosen, Reduction(*low, sums))
                 dist = other.given(X[held])
                 # what the mass falls short of one is at zero
-                w, atoms = dist.weights(), np.append(dist.atoms(), 0.0)
+                w, atoms = dist.weights(), np.append(dist.support_points(), 0.0)
                 w = np.column_stack([w, 1 - w.sum(axis=1)])
                 apart = np.abs(atoms[:, None] - atoms)
                 reach = np.sum(w * np.abs(atoms - y[held, None]), axis=1)

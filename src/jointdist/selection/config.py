@@ -15,7 +15,6 @@ from jointdist.kernels import Kernel
 from jointdist.selection.risk import Criterion, risk_of
 
 __all__ = [
-    "SETTINGS",
     "Candidate",
     "Scales",
     "SearchSettings",
