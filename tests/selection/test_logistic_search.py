@@ -14,7 +14,9 @@ from jointdist.data.folds import held_out
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
 from jointdist.kernels import Delta, Gaussian
+from jointdist.selection import logistic_loss as losses
 from jointdist.selection import logistic_search as refits
+from jointdist.selection.stratified import class_codes, stratified
 
 COMMON = jd.Selection("log_score", scales="common")
 FEW_RIDGES = jd.Selection("log_score", regularizations=[3.0, 0.3, 0.03])
@@ -105,7 +107,7 @@ class TestAgainstRefits:
         y = rng.integers(0, 3, 5)
         apart = 1 - np.eye(3)  # distances of labels
         expected = (P @ apart)[np.arange(5), y] - np.einsum("ij,jk,ik->i", P, apart, P) / 2
-        assert_allclose(refits._half_brier(P, y), expected)
+        assert_allclose(losses._half_brier(P, y), expected)
 
 
 class TestFreshRows:
@@ -310,8 +312,8 @@ class TestRareClasses:
         )
 
     def test_shares_stay(self, sample):
-        small = refits.thinned("t", sample, 1200, 0)
-        codes, all_codes = refits._codes(small), refits._codes(sample)
+        small = stratified("t", sample, 1200, 0)
+        codes, all_codes = class_codes(small), class_codes(sample)
         assert small.n <= 1200
         assert_array_equal(np.bincount(codes)[2], 30)
         have = np.bincount(codes, small.weights)
@@ -321,16 +323,16 @@ class TestRareClasses:
     def test_weights_of_one_where_classes_are_alike(self, rng):
         X, y = Rows(rng.normal(size=(900, 1)), "t", "X"), np.arange(900) % 3
         sample = Sample(X, Rows(y[:, None].astype(float), "t", "y"), None)
-        assert_allclose(refits.thinned("t", sample, 300, 0).weights, 1)
-        assert refits.thinned("t", sample, 900, 0) is sample
+        assert_allclose(stratified("t", sample, 300, 0).weights, 1)
+        assert stratified("t", sample, 900, 0) is sample
 
     def test_the_rarest_rows_count_in_full_if_they_are_all_there_is_to_learn(self, rng):
         codes = (np.arange(50_000) < 20).astype(float)[:, None]
         sample = Sample(
             Rows(rng.normal(size=(50_000, 1)), "t", "X"), Rows(codes, "t", "y"), None
         )
-        small = refits.thinned("t", sample, 1000, 0)
-        assert_allclose(small.weights[refits._codes(small) == 1], 1, rtol=0.05)
+        small = stratified("t", sample, 1000, 0)
+        assert_allclose(small.weights[class_codes(small) == 1], 1, rtol=0.05)
 
     def test_one_row_in_thousands(self, rng):
         X = rng.normal(size=(8000, 2))

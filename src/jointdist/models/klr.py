@@ -1,65 +1,42 @@
 """Low-rank kernel logistic regression (paper, section `sec:klr`)."""
 
-import warnings
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple, Self, get_args
+from typing import Any, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_expit, log_softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from jointdist._array import Array, Vector
 from jointdist._params import NestedParameters
-from jointdist._progress import progress
-from jointdist._random import Seed, generator
-from jointdist.data.encoding import Encoding, learn_encoding
+from jointdist._random import Seed
+from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor, executor_for
-from jointdist.data.labels import class_weights, learn_labels
-from jointdist.data.sample import Sample
-from jointdist.data.table import Rows, as_weights
-from jointdist.errors import Text, ToleranceWarning, is_number, is_whole, require
+from jointdist.errors import is_number, is_whole, require
 from jointdist.kernels import Kernel
-from jointdist.kernels.median_heuristic import Family, family_of
-from jointdist.lowrank.basis import Basis, host_features, orthogonal
+from jointdist.lowrank.basis import host_features
 from jointdist.lowrank.factor import Pivoting
 from jointdist.lowrank.moments import Precision
-from jointdist.lowrank.randomized import warn_if_short
 from jointdist.models._arguments import require_arguments
-from jointdist.models._kernel_fits import EXACT
-from jointdist.models._reading import read_x
-from jointdist.programs.feature_blocks import Blocks
-from jointdist.programs.logistic import LogisticSolution, logistic
-from jointdist.selection.config import Selected, Selection, require_selection
-from jointdist.selection.kernel_search import Factoring
-from jointdist.selection.logistic_search import (
-    LogisticContest,
-    loss_of,
-    probabilities,
-    thinned,
+from jointdist.models._labelled import LabelledData, read_labelled
+from jointdist.models._logistic import (
+    ReducedLogistic,
+    reduce_logistic,
+    warn_if_uncertain,
 )
-from jointdist.selection.search import CrossValidation
+from jointdist.models._reading import read_x, set_columns
+from jointdist.programs.logistic import LogisticSolution, logistic
+from jointdist.selection.config import Selection, require_selection
+from jointdist.selection.kernel_search import Factoring
+from jointdist.selection.logistic_loss import log_probabilities, probabilities
+from jointdist.selection.logistic_search import LogisticSearch
 
 __all__ = ["KernelLogisticRegression"]
 
 _NAME = "KernelLogisticRegression"
-_RIDGE = 0.01  # where there is nothing to choose it by
-_RANK = 1024  # of the factor of a kernel that was chosen, at most
-
-
-class _Learned(NamedTuple):
-    """What the fits for all ridges share."""
-
-    encoding: Encoding
-    kernel: Kernel
-    basis: Basis
-    blocks: Blocks
-    classes: NDArray[Any]
-    codes: NDArray[np.intp]
-    weights: Vector | None
-    selected: Selected | None
+# The ridge where no rows can be held out to choose it: weak, for a kernel of unit diagonal.
+_RIDGE = 0.01
 
 
 class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator):
@@ -76,37 +53,38 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
     Parameters
     ----------
     kernel_x : Kernel or "auto", default="auto"
-        The kernel. By default a Gaussian for numbers, times a Delta for each column of
-        words, with scales chosen by ``selection``.
+        The kernel. By default a Gaussian of numeric columns, times a Delta for each
+        categorical column, with length scales chosen by ``selection``.
     regularization : float or "auto", default="auto"
         The ridge :math:`\lambda`, positive; by default chosen by ``selection``, among nine
         from 0.001 to 10 times the mean of :math:`k(x, x)`, or less for wide kernels. As the
-        loss is a sum, what is good for some of the rows is good for all of them.
+        loss is a sum, a ridge that is good for a subsample is good for all rows.
     fit_intercept : bool, default=True
-        Whether there is an intercept :math:`b`, which is not penalised. Without one, far
-        from the sample all classes are equally likely, however rare they are.
+        Whether there is an intercept :math:`b`, which is not penalised. Without one, all
+        classes are equally likely out of distribution, however rare they are.
     class_weight : "balanced" or dict, optional
-        The weight of each class, which multiplies that of its rows. ``"balanced"``: every
-        class counts the same, and all together as before.
+        The weight of each class, which multiplies that of its rows. ``"balanced"``: all
+        classes have the same total weight, and all rows together the same as without.
     tol : float, default=1e-3
         The share of the trace of the kernel matrix that its low-rank factor may lose. Up
         to 512 rows are factored to rounding.
     max_rank : int, optional
         The largest rank of the factor; by default 2,048, or 1,024 for a kernel that was
-        chosen, whose trace error is then what it is.
+        chosen, whose trace error may then exceed ``tol`` without a warning.
     pivoting : {"auto", "rp", "greedy", "random", "column"}, default="auto"
         How pivots are chosen; see :func:`~jointdist.pivoted_cholesky`.
     precision : {"float64", "float32"}, default="float64"
         The precision of second derivatives, the most costly part. The optimum is the same.
     max_iter : int, default=500
-        The most steps of Newton's method.
+        The largest number of steps of Newton's method.
     selection : Selection, optional
-        How kernel and ridge are chosen, if they are; by default by the log loss in
-        five-fold cross-validation, on up to 4,096 rows. Its criterion is one of
-        ``"log_score"``, the log loss, clipped as in Eq. `eq:logisticloss`; ``"energy"`` or
-        ``"energy_score"``, half the Brier score; or a function of probabilities, of shape
-        ``(q, K)``, and labels that returns a number, or one for each row. Rows of rare
-        classes are preferred, and weighted accordingly.
+        How kernel and ridge are chosen; by default by the log loss in five-fold
+        cross-validation, on up to 4,096 rows. Its criterion is one of ``"log_score"``, the
+        log loss with probabilities clipped as in Eq. `eq:logisticloss` of the paper;
+        ``"energy"`` or ``"energy_score"``, half the Brier score; or a function of
+        probabilities, of shape ``(q, K)``, and labels that returns a number, or one for
+        each row. Of more rows a subsample is taken in which rare classes are more frequent,
+        with weights that make up for it.
     random_state : int, Generator, RandomState, optional
         The seed of pivots and of choices of rows.
     executor : Executor, optional
@@ -117,9 +95,9 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
     Attributes
     ----------
     classes_ : array of shape (K,)
-        The labels, sorted; those whose rows have no weight are left out.
+        The labels, sorted, without those whose rows have no weight.
     coefficients_ : array of shape (1, m) or (K, m)
-        The coefficients :math:`c`: for two classes those of the second.
+        The coefficients :math:`c`; for two classes those of the second.
     intercept_ : array of shape (1,) or (K,)
         The intercepts :math:`b`; zero if there are none.
     basis_x_ : Basis
@@ -131,9 +109,9 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
     kernel_x_ : Kernel
         The kernel.
     selection_ : Selected or None
-        What was tried to find kernel and ridge, and how it fared.
+        The candidates for kernel and ridge with their scores; None if both were given.
     n_iter_ : int
-        The steps of Newton's method.
+        The number of steps of Newton's method.
     n_features_in_ : int
         The number of columns of X.
     feature_names_in_ : array of str
@@ -154,6 +132,7 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
     """
 
     n_features_in_: int
+    _encoding: Encoding
 
     def __init__(
         self,
@@ -192,9 +171,9 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
         Parameters
         ----------
         X : array, DataFrame or sequence of shape (n, d)
-            The rows; columns of words are categories.
+            The rows; columns of strings are categorical.
         y : array, Series or sequence of shape (n,)
-            Their labels: words, whole numbers, or True and False.
+            Their labels: strings, integers, or True and False.
         sample_weight : array of shape (n,), optional
             Weights of the rows: a row of weight two counts as two rows.
 
@@ -206,7 +185,9 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
         self._check()
         auto = isinstance(self.regularization, str)
         ridges = None if auto else (float(self.regularization),)
-        return self._solve(X, self._learn(X, y, sample_weight, ridges), None)
+        data = self._read(X, y, sample_weight)
+        reduced = reduce_logistic(self.kernel_x, self._search(data, ridges), data)
+        return self._solve(reduced)
 
     def path(
         self,
@@ -217,8 +198,8 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
     ) -> list[Self]:
         """Return a fitted model for each ridge, from one factor of the kernel matrix.
 
-        The fits start from each other, from the largest ridge down. A kernel that is to
-        be chosen is the one that is best with the best of these ridges.
+        Each fit starts from that of the next larger ridge. With ``kernel_x="auto"`` the
+        kernel is the best one with the best of these ridges.
 
         Parameters
         ----------
@@ -227,7 +208,7 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
         y : array, Series or sequence of shape (n,)
             Their labels.
         regularizations : sequence of float
-            The ridges, in any order: that of the models.
+            The ridges, in any order; the models are returned in the same order.
         sample_weight : array of shape (n,), optional
             Weights of the rows.
         """
@@ -239,9 +220,10 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
         for model in models:
             model._check()  # noqa: SLF001
         ridges = tuple(float(r) for r in regularizations)
-        learned, start = self._learn(X, y, sample_weight, ridges), None
+        data, start = self._read(X, y, sample_weight), None
+        reduced = reduce_logistic(self.kernel_x, self._search(data, ridges), data)
         for model in sorted(models, key=lambda model: -model.regularization):
-            start = model._solve(X, learned, start).solution_  # noqa: SLF001
+            start = model._solve(reduced, start).solution_  # noqa: SLF001
         return models
 
     def decision_function(self, X: object) -> Vector:
@@ -286,10 +268,7 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
         X : array, DataFrame or sequence of shape (q, d)
             The rows.
         """
-        f = self._scores("predict_log_proba", X)
-        two = f.shape[1] == 1
-        p: Vector = log_expit(np.hstack([-f, f])) if two else log_softmax(f, axis=1)
-        return p
+        return log_probabilities(self._scores("predict_log_proba", X))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # pyrefly: ignore[missing-attribute]
@@ -311,131 +290,58 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
         require(whole, _NAME, "max_iter", "an integer of at least 1", self.max_iter)
         require_selection(_NAME, self.selection, self.verbose)
 
-    def _learn(
-        self,
-        X: object,
-        y: object,
-        sample_weight: object,
-        ridges: tuple[float, ...] | None,
-    ) -> _Learned:
-        """Return the basis, its values at all rows, and the classes of the rows."""
-        encoding, rows = learn_encoding(X, where=_NAME, name="X")
-        labels = learn_labels(y, n=rows.n, where=_NAME)
-        weights = as_weights(sample_weight, rows)
-        weights = class_weights(labels, self.class_weight, weights, _NAME)
-        there = np.bincount(labels.codes, weights) > 0
-        classes = labels.classes[there]
-        got = Text(f"one class only: {classes.tolist()[0]!r}")
-        require(len(classes) > 1, _NAME, "y", "of at least two classes", got)
-        codes = np.maximum(np.cumsum(there) - 1, 0)[labels.codes]
-        rng = generator(_NAME, self.random_state)
-        seed = int(rng.integers(2**32))
-        executor = executor_for(rows, self.executor)
-        family = family_of("x", self.kernel_x, encoding, rows, weights=weights, rng=rng)
-        column = Rows(codes[:, None].astype(np.float64), _NAME, "y")
-        sample = Sample(rows, column, weights, encoding.of_words)
-        selected = self._selected(family, sample, classes, ridges, seed)
-        kernel = family.at(1.0) if selected is None else selected.chosen.kernel_x
-        assert kernel is not None  # noqa: S101  # for type checkers
-        basis = self._basis(kernel, sample, seed, executor)
+    def _read(self, X: object, y: object, sample_weight: object) -> LabelledData:
+        seed, weights = self.random_state, self.class_weight
+        return read_labelled(
+            _NAME, X, y, sample_weight, class_weight=weights, random_state=seed
+        )
 
-        def features(block: slice) -> Vector:
-            return host_features(basis, rows.read(block.start, block.stop))
+    def _search(
+        self, data: LabelledData, ridges: tuple[float, ...] | None
+    ) -> LogisticSearch:
+        """Return how kernel and ridge are chosen."""
+        return LogisticSearch(
+            _NAME,
+            self.selection,
+            ridges,
+            Factoring(self.tol, self.max_rank, self.pivoting, data.pair.seed),
+            intercept=bool(self.fit_intercept),
+            repeated=self.class_weight is None,
+            executor=self.executor,
+            verbose=self.verbose,
+        )
 
-        blocks = Blocks(rows.n, basis.rank, features, bool(self.fit_intercept), executor)
-        return _Learned(encoding, kernel, basis, blocks, classes, codes, weights, selected)
-
-    def _basis(
-        self, kernel: Kernel, sample: Sample, seed: int, executor: Executor
-    ) -> Basis:
-        """Return the basis of all rows; with a warning if it falls short of the tolerance,
-        unless the kernel was chosen.
-        """
-        auto, rows, weights = isinstance(self.kernel_x, str), sample.x, sample.weights
-        counted = sample.n if weights is None else np.count_nonzero(weights)
-        tol = 0.0 if counted <= EXACT and self.max_rank is None else self.tol
-        how = Factoring(tol, self.max_rank, self.pivoting, seed, executor)
-        low = how.factored("kernel_x", kernel, rows, weights, _RANK if auto else None)
-        if not auto:
-            warn_if_short(_NAME, "X", how.goal(rows), low)
-        return orthogonal(low, weights, executor=executor)
-
-    def _selected(
-        self,
-        family: Family,
-        sample: Sample,
-        classes: NDArray[Any],
-        ridges: tuple[float, ...] | None,
-        seed: int,
-    ) -> Selected | None:
-        """Return the best kernel and ridge; None if there is nothing to choose, or no rows
-        that could tell.
-        """
-        how = Selection("log_score") if self.selection is None else self.selection
-        loss = loss_of(_NAME, how.criterion, classes)
-        positive = 0.0 not in (how.regularizations or ())
-        rule = "None, or of positive `regularizations`"
-        require(positive, _NAME, "selection", rule, how.regularizations)
-        if not (ridges is None or family.free):
-            return None
-        how = how if ridges is None else replace(how, regularizations=ridges)
-        factoring = Factoring(self.tol, self.max_rank, self.pivoting, seed)
-        repeated, intercept = self.class_weight is None, bool(self.fit_intercept)
-        with progress(f"{_NAME}: kernel and ridge", verbose=self.verbose) as tell:
-            few = thinned(_NAME, sample, how.rows, seed)
-            contest = CrossValidation(
-                _NAME,
-                how,
-                few,
-                seed,
-                tell,
-                executor=executor_for(few.x, self.executor),
-                summed=True,
-                repeated=repeated,
-            )
-            trials = LogisticContest(contest, factoring, loss, intercept=intercept)
-            if not trials.held:
-                return None
-            trials.run(family)
-            return contest.result()
-
-    def _solve(self, X: object, learned: _Learned, start: LogisticSolution | None) -> Self:
-        validate_data(self, X, reset=True, skip_check_array=True)
-        self.regularization_, self.selection_ = self._ridge(learned), learned.selected
-        self._coding, self.kernel_x_ = learned.encoding, learned.kernel
-        self.basis_x_, self.classes_ = learned.basis, learned.classes
+    def _solve(
+        self, reduced: ReducedLogistic, start: LogisticSolution | None = None
+    ) -> Self:
+        """Solve for the coefficients, and set all fitted attributes."""
+        data, selected = reduced.data, reduced.selected
+        ridge = _RIDGE if selected is None else selected.regularization
+        if not isinstance(self.regularization, str):
+            ridge = float(self.regularization)
         found = logistic(
-            learned.blocks,
-            learned.codes,
-            self.regularization_,
-            classes=len(learned.classes),
-            weights=learned.weights,
+            reduced.blocks,
+            data.codes,
+            ridge,
+            classes=len(data.classes),
+            weights=data.sample.weights,
             precision=self.precision,
             start=start,
             max_iter=self.max_iter,
         )
+        warn_if_uncertain(_NAME, found, self.max_iter)
+        set_columns(self, data.pair.columns)
+        self._encoding, self.classes_ = data.pair.encodings[0], data.classes
+        self.kernel_x_, self.basis_x_ = reduced.kernel, reduced.basis
+        self.regularization_, self.selection_ = ridge, selected
         self.solution_, self.n_iter_ = found, found.iterations
         self.coefficients_, self.intercept_ = found.value, found.intercept
-        if not found.status.ok:
-            remedy = "Raise `max_iter` or `regularization`."
-            if found.iterations < self.max_iter:
-                remedy = "Rounding is in the way: raise `regularization`, or scale columns."
-            msg = (
-                f"{_NAME}: Newton's method stopped before the optimum is certain, after "
-                f"{found.iterations} steps. {remedy} {found!r}"
-            )
-            warnings.warn(msg, ToleranceWarning, stacklevel=3)
         return self
-
-    def _ridge(self, learned: _Learned) -> float:
-        if not isinstance(self.regularization, str):
-            return float(self.regularization)
-        return _RIDGE if learned.selected is None else learned.selected.regularization
 
     def _scores(self, method: str, X: object) -> Vector:
         """Return the scores of rows, of shape (q, 1) or (q, K)."""
         check_is_fitted(self)
-        rows = read_x(self, self._coding, X, where=f"{_NAME}.{method}")
+        rows = read_x(self, self._encoding, X, where=f"{_NAME}.{method}")
 
         def block(_start: int, z: Array) -> Vector:
             f: Vector = host_features(self.basis_x_, z) @ self.coefficients_.T

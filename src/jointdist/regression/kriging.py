@@ -5,8 +5,9 @@ rows alone. Where rows are many and a kernel is so rough that no factor of low r
 it, this comes closest to the regression on all rows. A row is left out by leaving it out of
 its own neighbours.
 
-On the development splits of the UCI sets with more than 2,000 rows, the CRPS without this
-regression is 25 % higher for power-plant, 0.8 % for kin8nm and 0.1 % for naval-propulsion-plant.
+Measured on the first split of the UCI sets with more than 2,000 rows: without it the CRPS of a
+:class:`~jointdist.DistributionRegressor` is 28 % higher for protein, 25 % for power-plant,
+0.8 % for kin8nm and 0.1 % for naval.
 """
 
 from dataclasses import dataclass, replace

@@ -1,88 +1,176 @@
-"""The kernel and the ridge of logistic regression, chosen on rows held out.
+"""The kernel and the ridge of logistic regression, chosen by cross-validation.
 
-No sum over the rows stands for all of them here, from which those held out could be
-subtracted. So there is a fit without each part; it starts from that of the last ridge.
+Logistic losses have no moments from which those of held-out rows could be subtracted. So each
+fold has a fit of its own, which starts from that of the last ridge.
 """
 
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, softmax
+from numpy.typing import NDArray
 
-from jointdist._array import Vector, to_numpy
-from jointdist.data.executor import Executor, one_blas_thread
+from jointdist._array import Index, Vector, to_numpy
+from jointdist._progress import progress
+from jointdist.data.executor import Executor, executor_for, one_blas_thread
 from jointdist.data.sample import Sample
-from jointdist.errors import Text, require
+from jointdist.errors import require
 from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import Family
 from jointdist.programs.feature_blocks import Blocks
 from jointdist.programs.logistic import LogisticSolution, logistic
-from jointdist.selection.config import Candidate
+from jointdist.selection.config import Candidate, Selected, Selection
 from jointdist.selection.families import families
 from jointdist.selection.kernel_search import Factoring
+from jointdist.selection.logistic_loss import Loss, loss_of, probabilities
 from jointdist.selection.search import CrossValidation, descend
+from jointdist.selection.stratified import class_codes, stratified
 
-__all__ = ["LogisticContest", "loss_of", "probabilities", "thinned"]
+__all__ = ["LogisticCandidates", "LogisticSearch", "choose_logistic"]
 
-Codes: TypeAlias = NDArray[np.intp]
-Loss: TypeAlias = Callable[[Vector, Codes], ArrayLike]
+# The ridges that are tried for a kernel of unit diagonal, from nearly constant probabilities
+# to weakly penalised ones, in half decades.
+_RIDGES = 10.0 ** np.arange(1, -3.1, -0.5)
+# Ridges in a row that are worse, after which smaller ones, the most costly, are not tried.
+_WORSE = 3
+# The largest rank of the factor of a candidate: Newton's method costs its cube.
+_RANK = 256
+# The duality gap at which fits of candidates stop, far below differences of their losses.
+_GAP = 1e-4
 
-_RIDGES = 10.0 ** np.arange(1, -3.1, -0.5)  # for a kernel of unit diagonal
-_WORSE = 3  # ridges in a row that are worse, after which smaller ones are not tried
-_RANK = 256  # of the factor of a candidate, at most
-_GAP = 1e-4  # of the fits of candidates
-_LEAST = 1e-12  # of probabilities, Eq. `eq:logisticloss`
+
+@dataclass(frozen=True, eq=False)
+class LogisticSearch:
+    """How the kernel and the ridge of a logistic regression are chosen.
+
+    Attributes
+    ----------
+    where : str
+        The estimator, for messages.
+    selection : Selection, optional
+        The criterion, the folds, the rows; by default the log loss in five folds.
+    ridges : tuple of float, optional
+        The ridges among which to choose, if users give them.
+    factoring : Factoring
+        How kernel matrices are factored.
+    intercept : bool
+        Whether there is an intercept.
+    repeated : bool
+        Whether weights tell how often a row was seen; those of classes don't.
+    executor : Executor, optional
+        How folds are worked on.
+    verbose : int
+        Whether progress is shown.
+    """
+
+    where: str
+    selection: Selection | None
+    ridges: tuple[float, ...] | None
+    factoring: Factoring
+    intercept: bool
+    repeated: bool
+    executor: Executor | None
+    verbose: int
+
+
+def choose_logistic(
+    search: LogisticSearch, family: Family, sample: Sample, classes: NDArray[Any]
+) -> Selected | None:
+    """Return the best kernel and ridge; None if there is nothing to choose, or no rows
+    that could tell.
+
+    Parameters
+    ----------
+    search : LogisticSearch
+        How to choose.
+    family : Family
+        The kernels of X.
+    sample : Sample
+        The rows, with the codes of their classes as Y.
+    classes : array of shape (K,)
+        The labels.
+    """
+    where, how = search.where, search.selection or Selection("log_score")
+    loss = loss_of(where, how.criterion, classes)
+    positive = 0.0 not in (how.regularizations or ())
+    rule = "None, or of positive `regularizations`"
+    require(positive, where, "selection", rule, how.regularizations)
+    if search.ridges is not None and not family.free:
+        return None
+    if search.ridges is not None:
+        how = replace(how, regularizations=search.ridges)
+    with progress(f"{where}: kernel and ridge", verbose=search.verbose) as tell:
+        few = stratified(where, sample, how.rows, search.factoring.seed)
+        validation = CrossValidation(
+            where,
+            how,
+            few,
+            search.factoring.seed,
+            tell,
+            executor=executor_for(few.x, search.executor),
+            summed=True,
+            repeated=search.repeated,
+        )
+        trials = LogisticCandidates(
+            validation, search.factoring, loss, intercept=search.intercept
+        )
+        if not trials.held:
+            return None
+        trials.run(family)
+        return validation.result()
 
 
 class _Side(NamedTuple):
-    """Rows in the features of a kernel."""
+    """The features of a kernel at all rows."""
 
     F: Vector
     blocks: Blocks
     unit: float  # the mean diagonal
 
 
-class LogisticContest:
-    """Kernels and ridges, and how they fare.
+class LogisticCandidates:
+    """The candidates, kernels and ridges, with their losses on held-out rows.
 
-    For each kernel one factor serves all fits, in which rows held out have no weight. Those
-    whose class has no others are never held out, so that all fits know all classes.
+    For each kernel one factor serves all fits, in which held-out rows have no weight. The
+    only row of a class is never held out, so that all fits know all classes.
 
     Parameters
     ----------
-    contest : CrossValidation
-        The rows, whose Y is the number of their class, and the ridges.
+    validation : CrossValidation
+        The rows, with the codes of their classes as Y, and the folds.
     factoring : Factoring
         How kernel matrices are factored.
     loss : callable
-        From probabilities and classes to a number, or one for each row.
+        From probabilities and codes of classes to a number, or one for each row.
     intercept : bool
-        Whether there is one.
+        Whether there is an intercept.
 
     Attributes
     ----------
     held : list of arrays of int
-        The rows that are held out of each fit; empty if none can be.
+        The indices of the rows that are held out of each fit; empty if none can be.
     """
 
     def __init__(
-        self, contest: CrossValidation, factoring: Factoring, loss: Loss, *, intercept: bool
+        self,
+        validation: CrossValidation,
+        factoring: Factoring,
+        loss: Loss,
+        *,
+        intercept: bool,
     ) -> None:
-        self.contest, self.factoring, self.loss = contest, factoring, loss
-        self.intercept, self.sample = intercept, contest.sample
+        self.validation, self.factoring, self.loss = validation, factoring, loss
+        self.intercept, self.sample = intercept, validation.sample
         n, weights = self.sample.n, self.sample.weights
         self.weights = np.ones(n) if weights is None else weights
-        self.codes = _codes(self.sample)
+        self.codes = class_codes(self.sample)
         self.sizes = np.bincount(self.codes)
-        parts = map(self._judges, contest.parts[: contest.folds])
+        parts = map(self._judges, validation.parts[: validation.folds])
         self.held = [part for part in parts if len(part)]
 
     def run(self, x: Family) -> None:
-        """Try kernels of a family, and of one with a scale for each column.
+        """Try the kernels of a family, and those with a length scale for each column.
 
         Parameters
         ----------
@@ -94,24 +182,24 @@ class LogisticContest:
             return np.eye(len(self.sizes))[self.codes]
 
         with one_blas_thread:  # the matrices are small
-            for family, own in families(x, self.contest, self.held, indicators):
+            for family, own in families(x, self.validation, self.held, indicators):
                 self._climb(family, own)
 
     @property
     def _per_row(self) -> float:
-        """What a row counts for: one if weights are whole, and tell how often it was seen."""
+        """The number of rows over the effective one; one if weights are whole, as counts."""
         if (self.weights == self.weights.round()).all():
             return 1.0
         return float(self.sample.size / self.sample.effective_size)
 
-    def _judges(self, part: Codes) -> Codes:
-        """Return the rows of a part whose class has others elsewhere."""
+    def _judges(self, part: Index) -> Index:
+        """Return the rows of a fold whose class has rows outside of it."""
         own = self.codes[part]
         known = self.sizes > np.bincount(own, minlength=len(self.sizes))
         return part[known[own]]
 
     def _climb(self, x: Family, own: list[Family]) -> None:
-        """Go down along the scales, in the family of each fit."""
+        """Search for the best multiple of the length scales, in the family of each fit."""
 
         def enter(i: int, _: int) -> float:
             return self._enter(x, own, 2.0**i).score
@@ -119,13 +207,13 @@ class LogisticContest:
         descend(enter, (0, 0), (x.free, False))
 
     def _enter(self, x: Family, own: list[Family], factor: float) -> Candidate:
-        """Judge a kernel with all ridges."""
+        """Record the losses of a kernel with all ridges."""
         start = perf_counter()
         found = {family: self._side(family.at(factor)) for family in dict.fromkeys(own)}
         sides = [found[family] for family in own]
         flat = max(factor, 1.0) ** 2  # the functions of wide kernels vary little
         risks, ridges = self._path(sides, flat)
-        return self.contest.record(
+        return self.validation.record(
             risks,
             ridges,
             start,
@@ -145,8 +233,8 @@ class LogisticContest:
         return _Side(F, blocks, low.trace / float(self.weights.sum()) or 1.0)
 
     def _path(self, sides: list[_Side], flat: float) -> tuple[Vector, Vector]:
-        """Return the criterion for each part and ridge, from the largest down; and these."""
-        given = self.contest.how.regularizations
+        """Return the losses of all folds and ridges, and the ridges from the largest down."""
+        given = self.validation.how.regularizations
         unit = sides[0].unit / flat * self._per_row
         ridges = np.sort(_RIDGES * unit if given is None else given)[::-1]
         fits: list[LogisticSolution] = []
@@ -164,7 +252,7 @@ class LogisticContest:
     def _fits(
         self, sides: list[_Side], ridge: float, starts: list[LogisticSolution]
     ) -> list[LogisticSolution]:
-        """Return the fits without each part, which start from those of another ridge."""
+        """Return the fits without each fold, which start from those of another ridge."""
 
         def fit(fold: int) -> LogisticSolution:
             weights = self.weights.copy()
@@ -180,111 +268,11 @@ class LogisticContest:
                 start=starts[fold] if starts else None,
             )
 
-        return list(self.contest.executor.each(fit, range(len(self.held))))
+        return list(self.validation.executor.each(fit, range(len(self.held))))
 
-    def _risk(self, F: Vector, held: Codes, fit: LogisticSolution) -> float:
-        """Return the mean loss of rows held out."""
+    def _risk(self, F: Vector, held: Index, fit: LogisticSolution) -> float:
+        """Return the mean loss of held-out rows."""
         p = probabilities(F @ fit.value.T + fit.intercept)
         losses = np.asarray(self.loss(p, self.codes[held]))
         weights = self.weights[held] if losses.ndim else None
         return float(np.average(losses, weights=weights))
-
-
-def probabilities(f: Vector) -> Vector:
-    """Return the probabilities of all classes, of shape (q, K).
-
-    Parameters
-    ----------
-    f : array of shape (q, 1) or (q, K)
-        The scores: for two classes those of the second.
-    """
-    two = f.shape[1] == 1
-    p: Vector = expit(np.hstack([-f, f])) if two else softmax(f, axis=1)
-    return p
-
-
-def thinned(where: str, sample: Sample, most: int, seed: int) -> Sample:
-    """Return at most so many rows: half by the shares of the classes, and half all alike.
-
-    Weights make up for it. Their common factor is such that the slopes of the losses vary
-    as much as their curvature says, as they do without weights: so ridges mean the same.
-
-    Parameters
-    ----------
-    where : str
-        The estimator, for messages.
-    sample : Sample
-        All rows; Y is the number of their class.
-    most : int
-        How many there may be.
-    seed : int
-        Decides on them.
-    """
-    rows = sample.choose(sample.n, seed)
-    if len(rows) <= most:
-        return sample
-    codes = _codes(sample)[rows]
-    there = np.bincount(codes)
-    n, K = len(rows), len(there)
-    rule = f"None, or of `rows` of at least {2 * K}, twice the number of classes"
-    require(most >= 2 * K, where, "selection", rule, Text(f"`rows` of {most}"))
-    taken = np.minimum(there, most // (2 * K) + most * there // (2 * n))
-    order = np.random.default_rng(seed).permutation(n)
-    few = [order[codes[order] == k][:m] for k, m in enumerate(taken.tolist())]
-    chosen = np.sort(np.concatenate(few))
-    share, stands = there / n, there / taken
-    slopes = 1 - 2 * share + share @ share  # squared, where nothing is known of the rows
-    stands *= (there @ slopes) / (there * stands @ slopes)
-    small = sample.take(rows[chosen])
-    own = np.ones(small.n) if small.weights is None else small.weights
-    return replace(small, weights=own * stands[codes[chosen]])
-
-
-def loss_of(where: str, criterion: object, classes: NDArray[Any]) -> Loss:
-    """Return the loss that a criterion stands for, of probabilities and numbers of classes.
-
-    Parameters
-    ----------
-    where : str
-        The estimator, for messages.
-    criterion : str or callable
-        A name, or a function of probabilities and labels.
-    classes : array of shape (K,)
-        The labels.
-    """
-    if callable(criterion):
-        return lambda p, y: _checked(where, criterion(p, classes[y]), len(y))
-    losses: dict[object, Loss] = {
-        "log_score": _log_loss,
-        "energy": _half_brier,
-        "energy_score": _half_brier,
-    }
-    rule = f"of a criterion among {list(losses)}, or a function of probabilities and labels"
-    require(criterion in losses, where, "selection", rule, criterion)
-    return losses[criterion]
-
-
-def _codes(sample: Sample) -> Codes:
-    """Return the classes of the rows."""
-    codes: Codes = to_numpy(sample.y.read(0, sample.n))[:, 0].astype(np.intp)
-    return codes
-
-
-def _log_loss(p: Vector, y: Codes) -> Vector:
-    """Return the log losses, clipped as in Eq. `eq:logisticloss`."""
-    losses: Vector = -np.log(np.maximum(p[np.arange(len(y)), y], _LEAST))
-    return losses
-
-
-def _half_brier(p: Vector, y: Codes) -> Vector:
-    """Return the energy scores of labels, which are half the Brier scores."""
-    scores: Vector = (1 + np.sum(p * p, axis=1)) / 2 - p[np.arange(len(y)), y]
-    return scores
-
-
-def _checked(where: str, losses: object, q: int) -> NDArray[Any]:
-    found = np.asarray(losses)
-    good = found.dtype.kind in "fiub" and found.shape in ((), (q,))
-    rule = f"a function that returns a number, or one for each of {q} rows"
-    require(good, where, "criterion", rule, Text(f"{found.dtype} of shape {found.shape}"))
-    return found

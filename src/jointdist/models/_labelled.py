@@ -1,0 +1,103 @@
+"""Rows with labels, as classifiers read them: encoded, with the weights of their classes."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import _num_samples
+
+from jointdist._array import Index, Vector, is_array, like
+from jointdist._random import Seed
+from jointdist.data.encoding import Coded, Encoding
+from jointdist.data.labels import Labels, class_weights, learn_labels
+from jointdist.data.sample import Sample
+from jointdist.data.table import Rows, as_rows, as_weights
+from jointdist.errors import Text, require
+from jointdist.models._reading import PairedData, read_pair
+
+__all__ = ["LabelledData", "encode_labels", "read_labelled"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelledData:
+    """The rows and labels of a fit, read.
+
+    Attributes
+    ----------
+    pair : PairedData
+        The tables, encoded.
+    sample : Sample
+        The rows of X, with the codes of their classes as Y.
+    classes : array of shape (K,)
+        The labels, sorted, without those whose rows have no weight.
+    codes : array of shape (n,)
+        The position of each row's label among the classes; any, for rows of no weight.
+    """
+
+    pair: PairedData
+    sample: Sample
+    classes: NDArray[Any]
+    codes: Index
+
+
+def read_labelled(
+    where: str,
+    X: object,
+    y: object,
+    sample_weight: object,
+    *,
+    class_weight: object,
+    random_state: Seed,
+) -> LabelledData:
+    """Return the rows and labels that users pass to ``fit``, checked and encoded.
+
+    Parameters
+    ----------
+    where : str
+        The estimator, for messages.
+    X : array, DataFrame or sequence of shape (n, d)
+        The rows.
+    y : array, Series or sequence of shape (n,)
+        Their labels, of at least two classes.
+    sample_weight : array of shape (n,), optional
+        Weights of the rows.
+    class_weight : "balanced" or dict, optional
+        Weights of the classes.
+    random_state : int, Generator, RandomState, optional
+        The seed of the estimator.
+    """
+    labels = learn_labels(y, n=_num_samples(X), where=where)
+    coded, weights = encode_labels(where, X, labels, sample_weight, class_weight)
+    pair = read_pair(where, X, coded, weights, random_state)
+    present = np.bincount(labels.codes, pair.sample.weights) > 0
+    classes = labels.classes[present]
+    got = Text(f"one class only: {classes.tolist()[0]!r}")
+    require(len(classes) > 1, where, "y", "of at least two classes", got)
+    codes = np.maximum(np.cumsum(present) - 1, 0)[labels.codes]
+    column = Rows(codes[:, None].astype(np.float64), where, "y")
+    return LabelledData(pair, replace(pair.sample, y=column), classes, codes)
+
+
+def encode_labels(
+    where: str, X: object, labels: Labels, sample_weight: object, class_weight: object
+) -> tuple[Coded, Vector | None]:
+    """Return labels as an encoded table on the device of X, and the weights of the rows.
+
+    Parameters
+    ----------
+    where : str
+        The estimator, for messages.
+    X : array, DataFrame or sequence of shape (n, d)
+        The rows.
+    labels : Labels
+        Their labels.
+    sample_weight : array of shape (n,), optional
+        Weights of the rows.
+    class_weight : "balanced" or dict, optional
+        Weights of the classes, by which those of their rows are multiplied.
+    """
+    column = labels.codes[:, None].astype(np.float64)
+    rows = as_rows(like(column, X) if is_array(X) else column, where=where, name="y")
+    weights = class_weights(labels, class_weight, as_weights(sample_weight, rows), where)
+    return Coded(Encoding((tuple(labels.classes.tolist()),)), rows), weights
