@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from jointdist import JointDistribution
+from jointdist import JointDistribution, Selection
 from jointdist.data.encoding import Encoding, learn_encoding
 
 WORDS = ["pear", "fig", "apple", "fig", "pear"]
@@ -238,7 +238,7 @@ def test_models_are_the_same_whatever_the_library(frame):
     told = []
     for convert in libraries.values():
         X, Y = convert(frame[["size", "sort"]]), convert(frame[["price"]])
-        model = JointDistribution(random_state=0).fit(X, Y)
+        model = JointDistribution(selection=Selection(cv=0.2), random_state=0).fit(X, Y)
         back = model.given(y=frame[["price"]].to_numpy()[:5])
         found = model.given(x=X).mean(), back.prob(lambda x: x[:, 1] == "kiwi")
         told.append(np.concatenate(found))
@@ -280,7 +280,8 @@ def test_an_unknown_word_is_named_with_its_row_and_column(frame):
 
 
 def test_columns_in_another_order_are_refused(frame):
-    model = JointDistribution(random_state=0).fit(frame[["size", "sort"]], frame["price"])
+    model = JointDistribution(selection=Selection(cv=0.2), random_state=0)
+    model.fit(frame[["size", "sort"]], frame["price"])
     for other in (
         frame[["sort", "size"]],
         pl.DataFrame(frame[["sort", "size"]].to_dict("list")),

@@ -15,7 +15,8 @@ CLOSE = {"rtol": 1e-9, "atol": 1e-9}
 
 
 @pytest.fixture(
-    params=[("scalar", "projected"), ("scalar", "none"), ("vector", "projected")]
+    scope="module",
+    params=[("scalar", "projected"), ("scalar", "none"), ("vector", "projected")],
 )
 def dists(request):
     """Return moved laws, those that they were, by what they were moved, and outcomes."""

@@ -28,7 +28,12 @@ JPDL = jd.PolynomialJointDistribution
 JPDL4 = partial(JPDL, 4)
 
 
-@parametrize_with_checks([JPDL(), JPDL(degree=2, positivity="sos")])
+QUICK = jd.Selection(cv=0.2)  # one part held out, where the choice is not the point
+
+
+@parametrize_with_checks(
+    [JPDL(selection=jd.Selection(cv=0.5)), JPDL(degree=2, positivity="sos")]
+)
 @pytest.mark.filterwarnings("ignore:PolynomialJointDistribution:UserWarning")
 @pytest.mark.filterwarnings("ignore::jointdist.errors.SignedDistributionWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
@@ -465,8 +470,8 @@ class TestEstimator:
         assert model.score(X, Y[:, 0]) > 0
 
     def test_both_directions(self):
-        X, Y = sample(3000, 2)
-        model = JPDL4().fit(X, Y)
+        X, Y = sample(1500, 2)
+        model = JPDL4(selection=QUICK).fit(X, Y)
         assert_allclose(model.given(y=Y[:5]).mean(), 0.5 * Y[:5], atol=0.25)
         assert model.marginal("y").mean().shape == (1, 2)
         assert model.dependence(permutations=19).p_value == 0.05
@@ -481,15 +486,17 @@ class TestEstimator:
     def test_tools_of_scikit_learn(self):
         X, Y = sample(300, 2)
         search = GridSearchCV(
-            JPDL(), {"degree": [1, 2], "positivity": ["none", "sos"]}, cv=3
+            JPDL(selection=QUICK),
+            {"degree": [1, 2], "positivity": ["none", "sos"]},
+            cv=3,
         )
         odd = search.set_params(error_score=np.nan, param_grid={"degree": [1, 2]})
         assert odd.fit(X, Y).best_score_ > 0
-        pipeline = make_pipeline(StandardScaler(), JPDL(2, random_state=0)).fit(X, Y)
-        assert_allclose(
-            pipeline.predict(X), JPDL(2, random_state=0).fit(X, Y).predict(X), atol=1e-8
-        )
-        again = pickle.loads(pickle.dumps(JPDL4(random_state=0).fit(X, Y)))  # noqa: S301
+        model = JPDL(2, selection=QUICK, random_state=0)
+        pipeline = make_pipeline(StandardScaler(), model).fit(X, Y)
+        assert_allclose(pipeline.predict(X), model.fit(X, Y).predict(X), atol=1e-8)
+        model = model.set_params(degree=4).fit(X, Y)
+        again = pickle.loads(pickle.dumps(model))  # noqa: S301
         assert_allclose(again.predict(X), clone(again).fit(X, Y).predict(X))
 
     def test_many_columns(self):
