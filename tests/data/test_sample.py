@@ -12,6 +12,7 @@ from jointdist import JointDistribution
 from jointdist.data.executor import Executor
 from jointdist.data.sample import Sample
 from jointdist.data.table import as_rows
+from jointdist.data.updates import joined, without
 from jointdist.kernels import Gaussian
 from jointdist.lowrank.reduction import moments
 
@@ -42,13 +43,13 @@ def test_joining_and_taking_away_are_those_of_multisets(seed, weighted, n, data)
     k = data.draw(st.integers(1, n - 1))
     gone = rng.permutation(n)[:k]
     part = sample_of(X[gone], Y[gone], None if w is None else w[gone])
-    rest = whole.without(part)
+    rest = without(whole, part)
     assert rest.n == n - k
     assert_array_equal(
-        np.sort(contents(rest.joined(part)), axis=0), np.sort(contents(whole), axis=0)
+        np.sort(contents(joined(rest, part)), axis=0), np.sort(contents(whole), axis=0)
     )
     counts = lambda s: np.unique(contents(s), axis=0, return_counts=True)  # noqa: E731
-    back = rest.joined(part)
+    back = joined(rest, part)
     for found, expected in zip(counts(back), counts(whole), strict=True):
         assert_array_equal(found, expected)
     kept = [tuple(row) for row in contents(rest)]
@@ -59,15 +60,15 @@ def test_joining_and_taking_away_are_those_of_multisets(seed, weighted, n, data)
 
 def test_minus_zero_is_zero():
     whole = sample_of(np.array([[0.0], [1.0]]), np.array([-0.0, 2.0]))
-    rest = whole.without(sample_of(np.array([[-0.0]]), np.array([0.0])))
+    rest = without(whole, sample_of(np.array([[-0.0]]), np.array([0.0])))
     assert_array_equal(contents(rest), [[1.0, 2.0, 1.0]])
 
 
 def test_weights_of_one_are_no_weights():
     X, Y = np.arange(4.0)[:, None], np.arange(4.0)
-    whole = sample_of(X, Y).joined(sample_of(X, Y, np.array([1.0, 2.0, 0.0, 1.0])))
+    whole = joined(sample_of(X, Y), sample_of(X, Y, np.array([1.0, 2.0, 0.0, 1.0])))
     assert_array_equal(whole.weights, [1, 1, 1, 1, 1, 2, 0, 1])
-    rest = whole.without(sample_of(X[[0, 0]], Y[[0, 0]]))
+    rest = without(whole, sample_of(X[[0, 0]], Y[[0, 0]]))
     assert rest.n == 6
     assert 0.0 not in rest.x.read(0, 6)
 

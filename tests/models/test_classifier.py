@@ -29,7 +29,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import jointdist as jd
 from jointdist.data.encoding import Coded, Encoding, learn_encoding
-from jointdist.data.folds import held_out
+from jointdist.data.sample import held_out
 from jointdist.data.table import as_rows
 from jointdist.errors import SignedDistributionWarning, ToleranceWarning
 from jointdist.kernels import Gaussian, Polynomial

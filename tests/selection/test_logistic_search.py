@@ -10,8 +10,7 @@ from sklearn.datasets import load_iris, make_moons
 from sklearn.metrics import log_loss
 
 import jointdist as jd
-from jointdist.data.folds import held_out
-from jointdist.data.sample import Sample
+from jointdist.data.sample import Sample, held_out
 from jointdist.data.table import Rows
 from jointdist.kernels import Delta, Gaussian
 from jointdist.selection import logistic_loss as losses

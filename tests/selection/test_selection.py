@@ -14,8 +14,7 @@ import jointdist as jd
 from jointdist import scores
 from jointdist._progress import progress
 from jointdist.data.executor import Executor
-from jointdist.data.folds import held_out, settled
-from jointdist.data.sample import Sample
+from jointdist.data.sample import Sample, canonical_order, held_out
 from jointdist.data.table import as_rows
 from jointdist.kernels import Delta, Gaussian, Polynomial
 from jointdist.kernels.median_heuristic import Family
@@ -111,7 +110,7 @@ class TestFolds:
 
         weighted = Sample.paired(rows(X, "X"), rows(y, "Y"), w)
         repeated = Sample.paired(rows(X[often], "X"), rows(y[often], "Y"), None)
-        a, b = (settled(own, 1000).of(own) for own in (weighted, repeated))
+        a, b = (canonical_order(own, 1000).of(own) for own in (weighted, repeated))
         assert_array_equal(a.x.read(0, a.n), b.x.read(0, b.n))
         assert_array_equal(a.y.read(0, a.n), b.y.read(0, b.n))
         assert a.n == (30 if copied else w.sum())
@@ -126,10 +125,10 @@ class TestFolds:
         X, y = rng.normal(size=(100, 2)), rng.normal(size=100)
         few = rng.integers(0, 8, 100).astype(float)
 
-        def copied(x, outcome, rows, *, words=False):
+        def copied(x, outcome, rows, *, categorical=False):
             tables = (x[rows], "X"), (outcome[rows], "Y")
             pair = [as_rows(z, where="fit", name=n, vector=True) for z, n in tables]
-            return Sample.paired(*pair, None, words=words).equal.copied
+            return Sample.paired(*pair, None, categorical=categorical).duplicates.copied
 
         once = np.arange(100)
         some = np.append(once, once[:20])
@@ -141,7 +140,7 @@ class TestFolds:
         assert not copied(few, few % 3, once)
         assert not copied(few, 1.7 * few, rng.permutation(once))  # a function of few values
         assert not copied(X[:, 0], y, drawn)  # rows that come again and again
-        assert not copied(few, y, np.tile(once, 2), words=True)
+        assert not copied(few, y, np.tile(once, 2), categorical=True)
 
     @pytest.mark.parametrize("make", [JD, CME, JPDL])
     def test_a_row_that_counts_more_is_not_fitted_while_it_is_held_out(self, make):

@@ -50,7 +50,7 @@ class Encoding:
         return all(categories is None for categories in self.categories)
 
     @property
-    def of_words(self) -> bool:
+    def all_categorical(self) -> bool:
         """Whether all columns are words."""
         return all(categories is not None for categories in self.categories)
 

@@ -1,64 +1,77 @@
-"""The paired rows a model was fitted to; they come and go."""
+"""Paired rows with weights: duplicates, representatives, and folds of cross-validation."""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from jointdist._array import to_numpy
+from jointdist._array import Index, Vector
 from jointdist.data.table import Rows, as_weights
-from jointdist.errors import Text, require
+from jointdist.errors import Text, is_whole, require
 
-__all__ = ["Equal", "Sample", "Typical"]
+__all__ = [
+    "CanonicalOrder",
+    "Duplicates",
+    "Representatives",
+    "Sample",
+    "canonical_order",
+    "held_out",
+]
 
-_SORTED = 1 << 13  # rows that are looked through for equal ones
-_COPIED = 1 << 26  # bytes of an array that is copied
-_TELLING = 0.5  # the values of a column, for each distinct row, that tell rows apart
-_OFTEN, _UNEVEN = 4.0, 0.5  # how often rows come, and variance over mean, of observations
+# Rows up to which representatives are chosen from all rows, sorted; of more, at random.
+_SORTED_ROWS = 1 << 13
+# Bytes up to which an array is copied, so that users may change theirs (64 MiB).
+_COPIED_BYTES = 1 << 26
+# Equal rows are copies of one observation if some numeric column has at least this many values
+# for each distinct row: a column of measurements nearly tells rows apart.
+_DISTINCT_SHARE = 0.5
+# Rows that come at least this often, with at least this variance over mean of their counts, are
+# observations that recur by chance and not a table repeated as a whole.
+_RECURRING_MEAN, _RECURRING_DISPERSION = 4.0, 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Equal:
-    """Rows of a sample that are equal.
+class Duplicates:
+    """The distinct rows of a sample, and which rows equal each of them.
 
     Attributes
     ----------
     first : array of shape (k,)
-        The number of one row of each kind, kinds from the lowest to the highest.
+        The number of one row of each kind, in lexicographic order.
     which : array of shape (n,)
         The kind of each row.
     weights : array of shape (k,)
         The weight of each kind.
     copied : bool
-        Whether equal rows are copies of one observation: where some column of numbers nearly
-        tells rows apart, so that they are not equal by chance. They are observations of
-        their own in tables of a few values or words, and where rows come often, and some
-        more often than others.
+        Whether equal rows are copies of one observation: where some numeric column nearly
+        tells rows apart, so that they are not equal by chance. They are separate
+        observations in tables of a few values or categories, and where rows recur often,
+        some more often than others.
     """
 
-    first: NDArray[np.intp]
-    which: NDArray[np.intp]
-    weights: NDArray[np.float64]
+    first: Index
+    which: Index
+    weights: Vector
     copied: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Typical:
-    """Rows that stand for all.
+class Representatives:
+    """A few rows that represent the sample.
 
     Attributes
     ----------
     rows : array of shape (k,)
         Their numbers.
     weights : array of shape (k,)
-        How many rows each of them stands for.
+        The weight of the rows that each of them represents.
     own : array of shape (k,)
-        What leaves the sample if one is left out: all copies of it, or one observation.
+        The weight that leaves the sample if one is left out: that of all copies of it, or of
+        one observation.
     """
 
-    rows: NDArray[np.intp]
-    weights: NDArray[np.float64]
-    own: NDArray[np.float64]
+    rows: Index
+    weights: Vector
+    own: Vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,21 +84,23 @@ class Sample:
         The rows of both sides, coded; not copied.
     weights : array of shape (n,), optional
         Their weights.
-    words : bool, default=False
-        Whether X is of words only, which come again.
+    categorical : bool, default=False
+        Whether all columns of X are categorical, so that rows recur.
     """
 
     x: Rows
     y: Rows
-    weights: NDArray[np.float64] | None
-    words: bool = False
+    weights: Vector | None
+    categorical: bool = False
 
     @staticmethod
-    def paired(x: Rows, y: Rows, sample_weight: object, *, words: bool = False) -> "Sample":
+    def paired(
+        x: Rows, y: Rows, sample_weight: object, *, categorical: bool = False
+    ) -> "Sample":
         """Return the rows of both sides, equally many, with checked weights."""
         rule = f"as long as `X` ({x.n} rows)"
         require(x.n == y.n, x.where, "Y", rule, Text(f"{y.n} rows"))
-        return Sample(x, y, as_weights(sample_weight, x), words)
+        return Sample(x, y, as_weights(sample_weight, x), categorical)
 
     @property
     def n(self) -> int:
@@ -94,12 +109,17 @@ class Sample:
 
     @property
     def size(self) -> float:
-        """How many rows the sample counts for: the sum of its weights."""
+        """The sum of the weights; the number of rows if there are none."""
         return float(self.n if self.weights is None else self.weights.sum())
 
     @property
+    def row_weights(self) -> Vector:
+        """The weights; ones if there are none."""
+        return np.ones(self.n) if self.weights is None else self.weights
+
+    @property
     def effective_size(self) -> float:
-        """How many rows of equal weight the sample is worth, whatever their unit."""
+        """The effective sample size of the weights, (sum w)² / sum w²."""
         if self.weights is None:
             return float(self.n)
         share = self.weights / self.weights.max()
@@ -108,7 +128,7 @@ class Sample:
     @property
     def varied(self) -> bool:
         """Whether there are two rows that differ."""
-        tables = (to_numpy(rows.read(0, rows.n)) for rows in (self.x, self.y))
+        tables = self.x.table(), self.y.table()
         return any((table != table[0]).any() for table in tables)
 
     @property
@@ -119,17 +139,17 @@ class Sample:
         return self.take(np.flatnonzero(self.weights))
 
     def owned(self) -> "Sample":
-        """Return the sample with copies of small arrays, which others may change."""
+        """Return the sample with copies of small arrays, so that users may change theirs."""
         weights = None if self.weights is None else self.weights.copy()
-        return Sample(_copied(self.x), _copied(self.y), weights, self.words)
+        return Sample(_copied(self.x), _copied(self.y), weights, self.categorical)
 
-    def take(self, rows: NDArray[np.intp]) -> "Sample":
+    def take(self, rows: Index) -> "Sample":
         """Return some of the rows, copied."""
         weights = None if self.weights is None else self.weights[rows]
-        return Sample(self.x.subset(rows), self.y.subset(rows), weights, self.words)
+        return Sample(self.x.subset(rows), self.y.subset(rows), weights, self.categorical)
 
-    def choose(self, limit: int, seed: object) -> NDArray[np.intp]:
-        """Return the numbers of all rows that count, or of ``limit`` of them at random."""
+    def choose(self, limit: int, seed: object) -> Index:
+        """Return the numbers of all rows with a weight, or of ``limit`` of them at random."""
         if limit == 0:
             return np.empty(0, dtype=np.intp)
         rows = np.arange(self.n) if self.weights is None else np.flatnonzero(self.weights)
@@ -139,21 +159,26 @@ class Sample:
         return np.sort(rng.choice(rows, limit, replace=False))
 
     @property
-    def equal(self) -> Equal:
+    def duplicates(self) -> Duplicates:
         """Which rows are equal."""
-        both = np.concatenate([_table(self.x), _table(self.y)], axis=1)
+        both = np.concatenate([self.x.table(), self.y.table()], axis=1)
         _, first, which = np.unique(both, axis=0, return_index=True, return_inverse=True)
         which = which.ravel()
-        weights, often = (np.bincount(which, w) for w in (_weights(self), None))
+        weights, often = (np.bincount(which, w) for w in (self.row_weights, None))
         values = max(len(np.unique(column)) for column in both[first].T)
-        usual = often.mean() >= _OFTEN and often.var() >= _UNEVEN * often.mean()
-        copied = not self.words and not usual and values >= _TELLING * len(first)
-        return Equal(first, which, weights.astype(np.float64), copied)
+        usual = (
+            often.mean() >= _RECURRING_MEAN
+            and often.var() >= _RECURRING_DISPERSION * often.mean()
+        )
+        copied = (
+            not self.categorical and not usual and values >= _DISTINCT_SHARE * len(first)
+        )
+        return Duplicates(first, which, weights.astype(np.float64), copied)
 
     @property
     def distinct(self) -> bool:
         """Whether no two rows are equal; if hashes are, by chance, the answer is no, too."""
-        table = np.concatenate([_table(self.x), _table(self.y)], axis=1)
+        table = np.concatenate([self.x.table(), self.y.table()], axis=1)
         table = table.astype(np.float64) + 0.0  # no negative zero
         rng, half = np.random.default_rng(0), np.uint64(32)
         odd = 2 * rng.integers(2**63, size=table.shape[1], dtype=np.uint64) + np.uint64(1)
@@ -162,22 +187,17 @@ class Sample:
         keys = np.sort((mixed ^ (mixed >> half)).sum(axis=1, dtype=np.uint64))
         return bool((keys[1:] != keys[:-1]).all())
 
-    def typical(self, limit: int) -> Typical:
-        """Return distinct rows that stand for all.
+    def representatives(self, limit: int) -> Representatives:
+        """Return distinct rows that represent the sample, at most ``limit``.
 
-        All of them, or ``limit`` that are spread evenly over the rows in their order: a weight
-        of two is two rows, wherever they are. Of many rows, a random choice.
-
-        Parameters
-        ----------
-        limit : int
-            The number of rows.
+        If there are more, they are spread evenly over the rows in lexicographic order, in
+        which a weight of two counts as two rows; of very many rows, a random choice.
         """
-        if self.n > _SORTED:
+        if self.n > _SORTED_ROWS:
             rows = self.choose(limit, 0)
-            w = _weights(self)[rows]
-            return Typical(rows, w, np.minimum(w, 1.0))
-        equal = self.equal
+            w = self.row_weights[rows]
+            return Representatives(rows, w, np.minimum(w, 1.0))
+        equal = self.duplicates
         kinds = np.flatnonzero(equal.weights)
         own = equal.weights if equal.copied else np.minimum(equal.weights, 1.0)
         weights = equal.weights[kinds]
@@ -187,59 +207,91 @@ class Sample:
                 np.searchsorted(np.cumsum(weights), places), return_counts=True
             )
             kinds, weights = kinds[chosen], count * weights.sum() / limit
-        return Typical(equal.first[kinds], weights, own[kinds])
+        return Representatives(equal.first[kinds], weights, own[kinds])
 
-    def joined(self, other: "Sample") -> "Sample":
-        """Return the rows of both samples, copied."""
-        weights = None
-        if self.weights is not None or other.weights is not None:
-            weights = np.concatenate([_weights(self), _weights(other)])
-        x = np.concatenate([_table(self.x), _table(other.x)])
-        y = np.concatenate([_table(self.y), _table(other.y)])
-        return Sample(_like(self.x, x), _like(self.y, y), weights, self.words)
 
-    def without(self, other: "Sample") -> "Sample":
-        """Return the rows less those of another sample, each of which must be there."""
-        have, gone = _keys(self), _keys(other)
-        order, back = np.argsort(have, kind="stable"), np.argsort(gone, kind="stable")
-        have, gone = have[order], gone[back]
-        first = np.searchsorted(have, gone, side="left")
-        repeat = np.arange(len(gone)) - np.searchsorted(gone, gone, side="left")
-        place = first + repeat
-        known = place < np.searchsorted(have, gone, side="right")
-        if not known.all():
-            got = Text(f"row {back[~known].min()}, which is not, or not so often")
-            rule = "rows that the model was fitted to, with their weights"
-            require(False, other.x.where, "X, Y", rule, got)
-        rest = np.delete(np.arange(self.n), order[place])
-        got = Text("all of them")
-        left = rest.size and (self.weights is None or self.weights[rest].any())
-        require(left, other.x.where, "X, Y", "not all rows of the model", got)
-        return self.take(rest)
+@dataclass(frozen=True, eq=False)
+class CanonicalOrder:
+    """The rows of a sample in an order that does not depend on how they were given.
+
+    Attributes
+    ----------
+    rows : array of shape (k,)
+        The numbers of the rows.
+    weights : array of shape (k,), optional
+        Their weights.
+    groups : array of shape (n,)
+        A number for each row of the sample; those of copies are equal.
+    """
+
+    rows: Index
+    weights: Vector | None
+    groups: Index
+
+    def of(self, sample: Sample) -> Sample:
+        """Return the sample in this order.
+
+        Parameters
+        ----------
+        sample : Sample
+            The sample.
+        """
+        return replace(sample.take(self.rows), weights=self.weights)
+
+
+def canonical_order(sample: Sample, most: int, *, repeated: bool = True) -> CanonicalOrder:
+    """Return the rows in lexicographic order, with copies as one row of their weight.
+
+    A copy of a held-out row must not be in the training fold, and neither the order of the
+    rows nor whether repeated rows are given as weights may matter. Equal rows that are
+    separate observations stay separate, and a row of weight two becomes two rows.
+
+    Parameters
+    ----------
+    sample : Sample
+        The rows; all of them count.
+    most : int
+        The largest number of rows that weights may be expanded to.
+    repeated : bool, default=True
+        Whether weights are counts of observations; class weights are not.
+    """
+    equal = sample.duplicates
+    weights, order = sample.weights, np.argsort(equal.which, kind="stable")
+    if repeated and equal.copied:
+        w = None if (equal.weights == 1).all() else equal.weights
+        return CanonicalOrder(equal.first, w, equal.which)
+    own = np.arange(sample.n)
+    if weights is None:
+        return CanonicalOrder(order, None, own)
+    whole = bool((weights == weights.round()).all())
+    if not repeated or not whole or weights.sum() > most:
+        return CanonicalOrder(order, weights[order], own)
+    return CanonicalOrder(np.repeat(order, weights[order].astype(np.intp)), None, own)
+
+
+def held_out(n: int, cv: float, seed: int) -> list[Index]:
+    """Return the row numbers of each held-out fold.
+
+    Parameters
+    ----------
+    n : int
+        The number of rows, at least two.
+    cv : int or float
+        The number of folds, at most one for each row; or the share of rows of the only
+        fold.
+    seed : int
+        The seed of the random permutation.
+    """
+    order = np.random.default_rng(seed).permutation(n)
+    if not is_whole(cv, least=2):
+        return [np.sort(order[: min(max(round(cv * n), 1), n - 1)])]
+    return [np.sort(part) for part in np.array_split(order, min(int(cv), n))]
 
 
 def _copied(rows: Rows) -> Rows:
     source = rows.source
     if isinstance(source, np.ndarray) and not isinstance(source, np.memmap):
-        return replace(rows, source=source.copy()) if source.nbytes <= _COPIED else rows
+        return (
+            replace(rows, source=source.copy()) if source.nbytes <= _COPIED_BYTES else rows
+        )
     return rows
-
-
-def _table(rows: Rows) -> NDArray[np.float64]:
-    table: NDArray[np.float64] = to_numpy(rows.read(0, rows.n))
-    return table
-
-
-def _like(rows: Rows, table: NDArray[np.float64]) -> Rows:
-    return Rows(table, rows.where, rows.name)
-
-
-def _weights(sample: Sample) -> NDArray[np.float64]:
-    return np.ones(sample.n) if sample.weights is None else sample.weights
-
-
-def _keys(sample: Sample) -> NDArray[np.void]:
-    """Return each row with its weight as one value that can be sorted."""
-    parts = [_table(sample.x), _table(sample.y), _weights(sample)[:, None]]
-    table = np.ascontiguousarray(np.concatenate(parts, axis=1)) + 0.0  # no negative zero
-    return table.view([("row", np.void, table.shape[1] * 8)])["row"].ravel()

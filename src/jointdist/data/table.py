@@ -15,7 +15,7 @@ from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from jointdist._array import Array, array_namespace, is_array, like, to_numpy
+from jointdist._array import Array, Index, Vector, array_namespace, is_array, like, to_numpy
 from jointdist.errors import Text, refusal, require
 
 __all__ = ["Rows", "as_rows", "as_weights"]
@@ -43,7 +43,7 @@ class Rows:
     source: Array | Frame
     where: str
     name: str
-    numbers: NDArray[np.intp] | None = None
+    numbers: Index | None = None
 
     @property
     def n(self) -> int:
@@ -93,7 +93,7 @@ class Rows:
             require(ok=False, where=self.where, name=self.name, rule=rule, value=got)
         return block
 
-    def take(self, rows: NDArray[np.intp]) -> Array:
+    def take(self, rows: Index) -> Array:
         """Return the given rows, in the given order."""
         if isinstance(self.source, nw.DataFrame):
             block = _float64(_numbers(self.source[rows]))
@@ -109,7 +109,12 @@ class Rows:
                 self.read(start, min(start + _SCAN, self.n))
         return block
 
-    def subset(self, rows: NDArray[np.intp]) -> "Rows":
+    def table(self) -> Vector:
+        """Return all rows as a NumPy array."""
+        table: Vector = to_numpy(self.read(0, self.n))
+        return table
+
+    def subset(self, rows: Index) -> "Rows":
         """Return a table of the given rows, copied into memory."""
         return Rows(self.take(rows), self.where, self.name, rows)
 
@@ -160,7 +165,7 @@ def as_rows(data: object, *, where: str, name: str, vector: bool = False) -> Row
     return Rows(source, where, name)
 
 
-def as_weights(weights: object, rows: Rows) -> NDArray[np.float64] | None:
+def as_weights(weights: object, rows: Rows) -> Vector | None:
     """Return sample weights for ``rows`` as a vector in host memory; None stays None.
 
     Weights are finite and not negative, and not all zero: a row of weight two counts
@@ -173,7 +178,7 @@ def as_weights(weights: object, rows: Rows) -> NDArray[np.float64] | None:
     rule = f"one number for each of the {rows.n} rows"
     got = Text(f"{table.n} rows of {table.d}")
     require((table.n, table.d) == (rows.n, 1), where, name, rule, got)
-    values: NDArray[np.float64] = to_numpy(table.read(0, table.n))[:, 0]
+    values: Vector = table.table()[:, 0]
     require(values.min() >= 0, where, name, "zero or positive", float(values.min()))
     require(values.any(), where, name, "positive somewhere", Text("only zeros"))
     with np.errstate(over="ignore"):
@@ -237,7 +242,7 @@ def _is_real(array: Array) -> bool:
     return bool(array_namespace(array).isdtype(array.dtype, kinds))
 
 
-def _numbers(frame: Frame) -> NDArray[np.float64]:
+def _numbers(frame: Frame) -> Vector:
     """Return the numbers of a data frame; missing values become NaN."""
     return frame.select(nw.all().cast(nw.Float64)).to_numpy()
 

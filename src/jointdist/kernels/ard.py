@@ -72,7 +72,7 @@ def fit_length_scales(
         For each of the p columns of numbers the logarithm of the squared factor by which
         its length scale is divided, and the logarithm of the noise.
     """
-    words = family.of_words
+    words = family.categorical_kernel
     similarity = None
     if words is not None:
         similarity = to_numpy(words(X, X)).astype(np.float64, copy=False)

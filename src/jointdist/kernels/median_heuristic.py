@@ -59,7 +59,7 @@ class Family:
         return [i for i, known in enumerate(self.encoding.categories) if known is None]
 
     @property
-    def of_words(self) -> Kernel | None:
+    def categorical_kernel(self) -> Kernel | None:
         """The kernel of the columns of words: a Delta for each; None if there are none."""
         words = [i for i, known in enumerate(self.encoding.categories) if known is not None]
         if not self.numbers and len(words) == 1:
@@ -77,7 +77,7 @@ class Family:
         """
         if self.given is not None:
             return self.given
-        words = self.of_words
+        words = self.categorical_kernel
         if not self.scales:
             return cast("Kernel", words)
         scales = tuple(factor * scale for scale in self.scales)

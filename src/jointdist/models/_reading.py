@@ -63,8 +63,8 @@ def read_pair(
     got = Text("None: fit requires y to be passed, but the target y is None")
     require(Y is not None, where, "Y", "given", got)
     y = learn_encoding(Y, where=where, name="Y", vector=True)
-    words = x.encoding.of_words
-    sample = Sample.paired(x.rows, y.rows, sample_weight, words=words).owned()
+    words = x.encoding.all_categorical
+    sample = Sample.paired(x.rows, y.rows, sample_weight, categorical=words).owned()
     reader = BaseEstimator()  # so that a fit that fails leaves no trace
     validate_data(reader, X, reset=True, skip_check_array=True)
     rng = generator(where, random_state)

@@ -16,6 +16,7 @@ from jointdist._random import Seed
 from jointdist.data.executor import Executor
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows, as_weights
+from jointdist.data.updates import joined, without
 from jointdist.distributions.conditional import Conditional
 from jointdist.distributions.signed import Laws
 from jointdist.errors import Text, ToleranceWarning, require, warn_user
@@ -131,7 +132,7 @@ class DistributionEstimator(RegressorMixin, NestedParameters, BaseEstimator, ABC
             return self.fit(X, Y, sample_weight)
         new = Sample.paired(*self._read_pair("partial_fit", X, Y), sample_weight)
         self._check()
-        data = replace(self._data, sample=self._data.sample.joined(new))
+        data = replace(self._data, sample=joined(self._data.sample, new))
         return self._update(lambda: self.moments_ + self._moments(new), data)
 
     @y_for_Y
@@ -147,7 +148,7 @@ class DistributionEstimator(RegressorMixin, NestedParameters, BaseEstimator, ABC
         """
         check_is_fitted(self)
         old = Sample.paired(*self._read_pair("forget", X, Y), sample_weight)
-        data = replace(self._data, sample=self._data.sample.without(old))
+        data = replace(self._data, sample=without(self._data.sample, old))
         self._check()
 
         def rest() -> Moments:

@@ -194,7 +194,7 @@ class ConformalCalibration(RegressorMixin, NestedParameters, BaseEstimator):
         counted = np.flatnonzero(weights)
         some = sample.counted
         groups = np.arange(len(counted))
-        if not some.distinct and (equal := some.equal).copied:
+        if not some.distinct and (equal := some.duplicates).copied:
             groups = equal.which
         order = rng.permutation(int(groups.max(initial=-1)) + 1)
         held = int(np.ceil(self.share * len(order)))
@@ -243,7 +243,9 @@ def _read(X: object, Y: object, sample_weight: object) -> Sample:
     if getattr(Y, "ndim", 1) == 2:
         msg = f"A column-vector y was passed when a 1d array was expected by {_NAME}."
         warnings.warn(msg, DataConversionWarning, stacklevel=4)
-    return Sample.paired(x.rows, y.rows, sample_weight, words=x.encoding.of_words)
+    return Sample.paired(
+        x.rows, y.rows, sample_weight, categorical=x.encoding.all_categorical
+    )
 
 
 def _part(table: Any, rows: Index) -> Any:

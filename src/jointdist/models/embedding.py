@@ -171,7 +171,7 @@ class Embedding:
         if self.positivity == "isotonic":
             return Isotonic.on(self.support, self.where)
         rows, weights, basis = self.sample.y, self.sample.weights, self.basis_y
-        typical = self.sample.typical(TRIED)
+        typical = self.sample.representatives(TRIED)
         points = to_numpy(rows.take(typical.rows))
         w = np.full(rows.n, 1.0) if weights is None else weights
         mean: Vector = w @ host_features(basis, rows.read(0, rows.n)) / w.sum()

@@ -215,7 +215,7 @@ class Direction:
         """What projects signed distributions; its ridge has the best leave-one-out score."""
         if self.positivity == "isotonic":
             return Isotonic.on(self.support, self.rows.where)
-        typical = self.sample.typical(TRIED)
+        typical = self.sample.representatives(TRIED)
         points = to_numpy(self.rows.take(typical.rows))
         left_out = self._leave_one_out(typical.rows, typical.own)
         projector = Projector.on(self.support, self.support)

@@ -19,7 +19,7 @@ from dataclasses import replace
 import numpy as np
 
 from jointdist._array import Vector
-from jointdist.data.folds import settled
+from jointdist.data.sample import canonical_order
 from jointdist.lowrank.basis import host_features
 from jointdist.lowrank.ridge import RidgeRegression, tried_ridges
 from jointdist.models.coefficients import Problem, objective
@@ -51,7 +51,7 @@ def loo_ridges(problem: Problem, seed: int, rows: int = _ROWS) -> Vector:
     fit, c_y = regression(problem)
     sample = problem.sample.counted
     if sample.n <= 2 * rows:
-        sample = settled(sample, 2 * rows).of(sample)
+        sample = canonical_order(sample, 2 * rows).of(sample)
     some = sample.take(sample.choose(rows, seed))
     targets = host_features(problem.y, some.y.read(0, some.n))
     ridges = tried_ridges(fit)

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from jointdist._array import Index, Vector, to_numpy
-from jointdist.data.folds import Settled, held_out, settled
-from jointdist.data.sample import Sample
+from jointdist.data.sample import CanonicalOrder, Sample, canonical_order, held_out
 from jointdist.errors import Text, is_whole, require
 from jointdist.regression.out_of_fold import Split, take_rows
 
@@ -28,7 +27,7 @@ class Training:
         The rows of positive weight that users give, encoded.
     table : array or DataFrame
         Their X, as regressors read it.
-    settled : Settled
+    settled : CanonicalOrder
         Which of these rows are learned from.
     sample : Sample
         The rows that are learned from.
@@ -42,7 +41,7 @@ class Training:
 
     given: Sample
     table: Any
-    settled: Settled
+    settled: CanonicalOrder
     sample: Sample
     own: list[Split] | None
     folds: int
@@ -74,9 +73,9 @@ class Training:
             given = replace(given, weights=None)
         if given.weights is None and given.distinct:
             every = np.arange(given.n)
-            same = Settled(every, None, every)
+            same = CanonicalOrder(every, None, every)
             return Training(given, table, same, given, own, folds, seed)
-        found = settled(given, _REPEATED)
+        found = canonical_order(given, _REPEATED)
         return Training(given, table, found, found.of(given), own, folds, seed)
 
     @property

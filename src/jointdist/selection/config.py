@@ -8,7 +8,6 @@ import numpy as np
 
 from jointdist._array import Vector
 from jointdist._params import Parametric
-from jointdist.data.folds import require_cv
 from jointdist.data.frames import to_frame
 from jointdist.errors import is_number, is_whole, require, require_kind
 from jointdist.kernels import Kernel
@@ -132,7 +131,7 @@ class Selection(Parametric):
     def __post_init__(self) -> None:
         where = "Selection"
         risk_of(where, self.criterion)
-        require_cv(where, self.cv)
+        _require_cv(where, self.cv)
         require(is_whole(self.rows, least=2), where, "rows", "an integer from 2", self.rows)
         require_kind(where, "scales", self.scales, Scales)
         if self.regularizations is None:
@@ -291,3 +290,20 @@ class Selected:
                 for name, value in row.items():
                     told.setdefault(name, []).append(value)
         return to_frame({name: np.asarray(values) for name, values in told.items()})
+
+
+def _require_cv(where: str, cv: object) -> None:
+    """Raise unless ``cv`` is a number of folds or a share of rows.
+
+    Parameters
+    ----------
+    where : str
+        The caller, for messages.
+    cv : int or float
+        What was given.
+    """
+    share = (
+        isinstance(cv, float | np.floating) and is_number(cv, least=0, below=1) and cv > 0
+    )
+    rule = "a number of folds, at least 2, or the share of rows held out, below 1"
+    require(is_whole(cv, least=2) or share, where, "cv", rule, cv)

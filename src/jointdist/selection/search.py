@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from jointdist._array import Vector
 from jointdist._progress import Tell
 from jointdist.data.executor import Executor
-from jointdist.data.folds import held_out, settled
-from jointdist.data.sample import Sample
+from jointdist.data.sample import Sample, canonical_order, held_out
 from jointdist.errors import Text, require
 from jointdist.selection.config import SETTINGS, Candidate, Selected, Selection
 from jointdist.selection.fold_moments import parted
@@ -82,7 +81,7 @@ class CrossValidation:
         self.risk = risk_of(where, how.criterion)
         self.executor = Executor() if executor is None else executor
         some = sample.take(sample.choose(how.rows, seed))
-        self.sample = settled(some, how.rows, repeated=repeated).of(some)
+        self.sample = canonical_order(some, how.rows, repeated=repeated).of(some)
         n = self.sample.n
         held = held_out(n, how.cv, seed) if self.sample.varied else []
         self.parts = parted(n, held) if held else [np.arange(n)]
