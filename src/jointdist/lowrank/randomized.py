@@ -19,6 +19,7 @@ from jointdist.lowrank.features import FeatureMap, kernel_diagonal, kernel_matri
 from jointdist.lowrank.greedy import column_norms, greedy, one_by_one
 
 __all__ = [
+    "SUBSAMPLE",
     "choose_pivots",
     "in_rounds",
     "is_large",
