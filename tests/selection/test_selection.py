@@ -18,8 +18,8 @@ from jointdist.data.sample import Sample, canonical_order, held_out
 from jointdist.data.table import as_rows
 from jointdist.kernels import Delta, Gaussian, Polynomial
 from jointdist.kernels.median_heuristic import Family
-from jointdist.lowrank.reduction import Reduction, moments
-from jointdist.selection.kernel_search import Factoring, KernelSearch, _Candidates
+from jointdist.lowrank.reduction import Factoring, Reduction, moments
+from jointdist.selection.kernel_search import KernelSearch, _Candidates
 from jointdist.selection.risk import Outcomes, Trial, ratio_risk
 from jointdist.selection.search import CrossValidation, descend
 

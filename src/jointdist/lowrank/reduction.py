@@ -16,6 +16,7 @@ from jointdist.data.table import Rows, as_rows, as_weights
 from jointdist.errors import Text, require
 from jointdist.kernels import Kernel
 from jointdist.lowrank.factor import (
+    Goal,
     LowRank,
     Pivoting,
     Pivots,
@@ -33,7 +34,7 @@ from jointdist.lowrank.randomized import (
     warn_if_short,
 )
 
-__all__ = ["Reduction", "moments", "reduce_sample"]
+__all__ = ["Factoring", "Reduction", "moments", "reduce_sample"]
 
 # The smallest relative trace error that sums can verify: a hundred times the rounding error
 # that they may have (see `_AMPLIFIED_ROUNDING` in moments.py).
@@ -71,6 +72,72 @@ class Reduction:
             replace(self.y, trace=sums.trace_y, error=sums.error_y, rows=y),
             sums,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Factoring:
+    """How kernel matrices of one sample are factored.
+
+    Attributes
+    ----------
+    tol : float
+        The share of the trace that a factor may lose.
+    max_rank : int, optional
+        The largest rank.
+    pivoting : str
+        How pivots are chosen.
+    seed : int
+        The seed of that choice.
+    executor : Executor, optional
+        Runs the row blocks.
+    """
+
+    tol: float
+    max_rank: int | None
+    pivoting: Pivoting
+    seed: int
+    executor: Executor | None = None
+
+    def goal(self, rows: Rows, most: int | None = None) -> Goal:
+        """Return when to stop, having checked the attributes.
+
+        Parameters
+        ----------
+        rows : Rows
+            The rows.
+        most : int, optional
+            The largest rank if ``max_rank`` is None.
+        """
+        rank = most if self.max_rank is None else self.max_rank
+        return checked_goal(rows, self.tol, rank, self.pivoting)
+
+    def factored(
+        self,
+        name: str,
+        kernel: Kernel,
+        rows: Rows,
+        weights: Vector | None,
+        most: int | None = None,
+    ) -> LowRank:
+        """Return a factor, without a warning if it misses its tolerance.
+
+        Parameters
+        ----------
+        name : str
+            The name of the kernel as an argument, for messages.
+        kernel : Kernel
+            The kernel.
+        rows : Rows
+            The rows.
+        weights : array of shape (n,), optional
+            Their weights.
+        most : int, optional
+            The largest rank if ``max_rank`` is None.
+        """
+        goal = self.goal(rows, most)
+        rng, executor = np.random.default_rng(self.seed), self.executor
+        search = pivot_search(kernel, name, rows, weights, goal, rng=rng, executor=executor)
+        return choose_pivots(search, self.pivoting).factor(rows)
 
 
 def reduce_sample(

@@ -9,10 +9,9 @@ from jointdist.data.sample import Sample
 from jointdist.errors import ToleranceWarning, warn_user
 from jointdist.kernels import Kernel
 from jointdist.lowrank.factor import Pivoting
-from jointdist.lowrank.reduction import Reduction
-from jointdist.models._reading import PairedData
+from jointdist.lowrank.reduction import Factoring, Reduction
+from jointdist.models._arguments import PairedData
 from jointdist.selection.config import SETTINGS
-from jointdist.selection.kernel_search import Factoring
 
 __all__ = [
     "EXACT",

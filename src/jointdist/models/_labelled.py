@@ -14,7 +14,7 @@ from jointdist.data.labels import Labels, class_weights, learn_labels
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows, as_rows, as_weights
 from jointdist.errors import Text, require
-from jointdist.models._reading import PairedData, read_pair
+from jointdist.models._arguments import PairedData, read_pair
 
 __all__ = ["LabelledData", "encode_labels", "read_labelled"]
 

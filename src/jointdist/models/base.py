@@ -23,8 +23,7 @@ from jointdist.errors import Text, ToleranceWarning, require, warn_user
 from jointdist.lowrank.basis import Basis
 from jointdist.lowrank.moments import Moments
 from jointdist.lowrank.reduction import moments
-from jointdist.models._reading import PairedData, require_columns
-from jointdist.models._sklearn import y_for_Y
+from jointdist.models._arguments import PairedData, require_columns, y_for_Y
 from jointdist.programs import Solution
 from jointdist.selection.config import Selected, Selection
 

@@ -18,7 +18,7 @@ from jointdist.distributions.conditional import Conditional
 from jointdist.errors import require
 from jointdist.kernels import Delta, Kernel
 from jointdist.lowrank.factor import Pivoting
-from jointdist.models._reading import require_columns
+from jointdist.models._arguments import require_columns
 from jointdist.models.coefficients import Marginals, Positivity
 from jointdist.models.jdl import JointDistribution
 from jointdist.programs import Solution

@@ -18,10 +18,14 @@ from jointdist.lowrank.factor import Pivoting
 from jointdist.lowrank.moments import Moments
 from jointdist.lowrank.randomized import SUBSAMPLE
 from jointdist.lowrank.reduction import Reduction, reduce_sample
-from jointdist.models._arguments import require_arguments, require_numbers_alone
+from jointdist.models._arguments import (
+    PairedData,
+    read_pair,
+    require_arguments,
+    require_numbers_alone,
+    y_for_Y,
+)
 from jointdist.models._kernel_fits import factoring, fit_options, is_exact, warn_if_missed
-from jointdist.models._reading import PairedData, read_pair
-from jointdist.models._sklearn import y_for_Y
 from jointdist.models.base import DistributionEstimator
 from jointdist.models.embedding import Embedding, embedded_outcomes, summed_weights
 from jointdist.models.full_embedding import full_embedding

@@ -18,7 +18,7 @@ from jointdist.data.sample import Sample
 from jointdist.data.table import as_weights
 from jointdist.distributions.conditional import Conditional
 from jointdist.errors import Text, is_number, require
-from jointdist.models._sklearn import y_for_Y
+from jointdist.models._arguments import y_for_Y
 from jointdist.projection.recalibration import Recalibrated, Recalibration, valid
 from jointdist.scores.calibration import pit
 from jointdist.scores.losses import crps

@@ -17,7 +17,7 @@ from jointdist.lowrank.polynomials import (
     orthonormal_polynomials,
 )
 from jointdist.lowrank.reduction import moments
-from jointdist.models._reading import PairedData
+from jointdist.models._arguments import PairedData
 from jointdist.models.coefficients import Marginals, PolynomialPositivity, Problem, path
 from jointdist.selection.config import Selected, Selection
 from jointdist.selection.fold_moments import sum_without

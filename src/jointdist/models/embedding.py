@@ -19,7 +19,7 @@ from jointdist.kernels import Delta
 from jointdist.lowrank.basis import Basis, host_features
 from jointdist.lowrank.features import FeatureMap
 from jointdist.lowrank.novelty import TRUSTED, largest_kernel
-from jointdist.models._reading import PairedData
+from jointdist.models._arguments import PairedData
 from jointdist.programs import Solution, Status
 from jointdist.projection.projector import TRIED, Isotonic, Projector
 from jointdist.selection.risk import Outcomes

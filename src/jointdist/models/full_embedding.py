@@ -10,10 +10,10 @@ from jointdist.errors import Text, require
 from jointdist.kernels import Delta, Kernel
 from jointdist.lowrank.basis import Basis, side_basis
 from jointdist.lowrank.features import FeatureMap, kernel_matrix
-from jointdist.models._reading import PairedData
+from jointdist.lowrank.reduction import Factoring
+from jointdist.models._arguments import PairedData
 from jointdist.models.embedding import Embedding, plain_basis
 from jointdist.programs import Solution
-from jointdist.selection.kernel_search import Factoring
 
 __all__ = ["full_embedding"]
 

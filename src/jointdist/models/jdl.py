@@ -15,13 +15,14 @@ from jointdist.lowrank.factor import Pivoting
 from jointdist.lowrank.moments import Moments
 from jointdist.lowrank.reduction import Reduction, reduce_sample
 from jointdist.models._arguments import (
+    PairedData,
+    read_pair,
     require_arguments,
     require_numbers_alone,
     require_ridges,
+    y_for_Y,
 )
 from jointdist.models._kernel_fits import factoring, fit_options, warn_if_missed
-from jointdist.models._reading import PairedData, read_pair
-from jointdist.models._sklearn import y_for_Y
 from jointdist.models.coefficients import Marginals, Positivity, Problem, path, solve
 from jointdist.models.joint import Joint
 from jointdist.models.joint_estimator import JointEstimator
@@ -270,9 +271,20 @@ class JointDistribution(JointEstimator):
         self, data: PairedData, chosen: Chosen, reduction: Reduction, joint: Joint
     ) -> Self:
         """Set all fitted attributes."""
-        kernels = {"kernel_x_": chosen.kernel_x, "kernel_y_": chosen.kernel_y}
-        self._keep_joint(data, chosen, joint, _reduction=reduction, **kernels)
-        return self
+        return self._keep(
+            data,
+            chosen,
+            joint.solution,
+            _fitted=joint,
+            basis_x_=joint.problem.x,
+            basis_y_=joint.problem.y,
+            moments_=joint.problem.moments,
+            regularization_=joint.ridge,
+            grid_rows_=joint.grid,
+            kernel_x_=chosen.kernel_x,
+            kernel_y_=chosen.kernel_y,
+            _reduction=reduction,
+        )
 
     def _update(self, sums: Callable[[], Moments], data: PairedData) -> Self:
         reduction = self._reduction.changed(sums(), data.sample.x, data.sample.y)

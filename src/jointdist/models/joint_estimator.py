@@ -1,15 +1,12 @@
 """What estimators of joint distributions share: both directions, marginals, dependence."""
 
-from typing import Any
-
 from sklearn.utils.validation import check_is_fitted
 
 from jointdist._array import Index, Vector
 from jointdist._random import Seed, generator
 from jointdist.distributions.conditional import Conditional
 from jointdist.errors import Text, is_whole, require
-from jointdist.models._reading import PairedData
-from jointdist.models._sklearn import y_for_Y
+from jointdist.models._arguments import y_for_Y
 from jointdist.models.base import DistributionEstimator
 from jointdist.models.dependence import Dependence, dependence
 from jointdist.models.joint import Joint
@@ -100,20 +97,3 @@ class JointEstimator(DistributionEstimator):
         one = isinstance(self.regularization_, float)
         ridge = self.regularization_ if one else SETTINGS.strength / problem.sample.size
         return dependence(problem, self.coefficients_, ridge, permutations, rng)
-
-    def _keep_joint(
-        self, data: PairedData, chosen: Any, joint: Joint, **learned: Any
-    ) -> Any:
-        """Set all fitted attributes of a joint distribution at once."""
-        return self._keep(
-            data,
-            chosen,
-            joint.solution,
-            _fitted=joint,
-            basis_x_=joint.problem.x,
-            basis_y_=joint.problem.y,
-            moments_=joint.problem.moments,
-            regularization_=joint.ridge,
-            grid_rows_=joint.grid,
-            **learned,
-        )

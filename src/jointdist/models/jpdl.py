@@ -22,9 +22,13 @@ from jointdist.errors import (
 from jointdist.lowrank.basis import host_features
 from jointdist.lowrank.moments import Moments
 from jointdist.lowrank.polynomials import Polynomials, orthonormal_polynomials
-from jointdist.models._arguments import require_arguments, require_numbers_alone
-from jointdist.models._reading import PairedData, read_pair
-from jointdist.models._sklearn import y_for_Y
+from jointdist.models._arguments import (
+    PairedData,
+    read_pair,
+    require_arguments,
+    require_numbers_alone,
+    y_for_Y,
+)
 from jointdist.models.coefficients import (
     Factors,
     Marginals,
@@ -323,10 +327,16 @@ class PolynomialJointDistribution(JointEstimator):
         else:
             found = solve(problem, ridge, self.positivity, grid=grid)
         joint = Joint(problem, data.encodings, found, self.positivity, ridge, grid)
-        self._keep_joint(
+        return self._keep(
             data,
             chosen,
-            joint,
+            joint.solution,
+            _fitted=joint,
+            basis_x_=joint.problem.x,
+            basis_y_=joint.problem.y,
+            moments_=joint.problem.moments,
+            regularization_=joint.ridge,
+            grid_rows_=joint.grid,
             kernel_x_=functions.x.kernel,
             kernel_y_=functions.y.kernel,
             degrees_=degrees,
@@ -334,7 +344,6 @@ class PolynomialJointDistribution(JointEstimator):
             _polynomials=functions,
             _factors=factors,
         )
-        return self
 
     def _warn_of_relations(self, functions: Polynomials) -> None:
         """Warn if functions were dropped that the user has asked for."""

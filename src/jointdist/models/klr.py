@@ -18,17 +18,16 @@ from jointdist.kernels import Kernel
 from jointdist.lowrank.basis import host_features
 from jointdist.lowrank.factor import Pivoting
 from jointdist.lowrank.moments import Precision
-from jointdist.models._arguments import require_arguments
+from jointdist.lowrank.reduction import Factoring
+from jointdist.models._arguments import read_x, require_arguments, set_columns
 from jointdist.models._labelled import LabelledData, read_labelled
 from jointdist.models._logistic import (
     ReducedLogistic,
     reduce_logistic,
     warn_if_uncertain,
 )
-from jointdist.models._reading import read_x, set_columns
 from jointdist.programs.logistic import LogisticSolution, logistic
 from jointdist.selection.config import Selection, require_selection
-from jointdist.selection.kernel_search import Factoring
 from jointdist.selection.logistic_loss import log_probabilities, probabilities
 from jointdist.selection.logistic_search import LogisticSearch
 

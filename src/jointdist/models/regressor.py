@@ -18,9 +18,8 @@ from jointdist.distributions.energy import energy_scores
 from jointdist.errors import require, warn_user
 from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import family_of
+from jointdist.models._arguments import PairedData, read_pair, read_x, set_columns, y_for_Y
 from jointdist.models._location_scale import LocationScale, location_scale
-from jointdist.models._reading import PairedData, read_pair, read_x, set_columns
-from jointdist.models._sklearn import y_for_Y
 from jointdist.models.base import DistributionEstimator
 from jointdist.models.jdl import JointDistribution
 from jointdist.regression.leakage import hide_residuals

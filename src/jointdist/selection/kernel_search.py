@@ -12,12 +12,10 @@ from jointdist._progress import progress
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor, executor_for, one_blas_thread
 from jointdist.data.sample import Sample
-from jointdist.data.table import Rows
 from jointdist.errors import Text, require
 from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import Family, family_of
-from jointdist.lowrank.factor import Goal, LowRank, Pivoting, checked_goal, pivot_search
-from jointdist.lowrank.randomized import choose_pivots
+from jointdist.lowrank.reduction import Factoring
 from jointdist.lowrank.ridge import ridge_regression, tried_ridges
 from jointdist.selection.config import SETTINGS, Candidate, Selected, Selection
 from jointdist.selection.families import families, leading_components
@@ -25,76 +23,9 @@ from jointdist.selection.fold_moments import Side
 from jointdist.selection.risk import Trial
 from jointdist.selection.search import CrossValidation, descend
 
-__all__ = ["Chosen", "Factoring", "KernelSearch", "select_kernels"]
+__all__ = ["Chosen", "KernelSearch", "select_kernels"]
 
 FitWithout: TypeAlias = Callable[[CrossValidation, Side, Side, int], Trial]
-
-
-@dataclass(frozen=True, slots=True)
-class Factoring:
-    """How kernel matrices are factored.
-
-    Attributes
-    ----------
-    tol : float
-        The share of the trace that may be lost.
-    max_rank : int, optional
-        The largest rank.
-    pivoting : str
-        How pivots are chosen.
-    seed : int
-        The seed of that.
-    executor : Executor, optional
-        How row blocks are worked on.
-    """
-
-    tol: float
-    max_rank: int | None
-    pivoting: Pivoting
-    seed: int
-    executor: Executor | None = None
-
-    def goal(self, rows: Rows, most: int | None = None) -> Goal:
-        """Return when to stop, having checked these arguments.
-
-        Parameters
-        ----------
-        rows : Rows
-            The rows.
-        most : int, optional
-            The largest rank where none is given.
-        """
-        rank = most if self.max_rank is None else self.max_rank
-        return checked_goal(rows, self.tol, rank, self.pivoting)
-
-    def factored(
-        self,
-        name: str,
-        kernel: Kernel,
-        rows: Rows,
-        weights: Vector | None,
-        most: int | None = None,
-    ) -> LowRank:
-        """Return a factor, and no warning if it falls short of its goal.
-
-        Parameters
-        ----------
-        name : str
-            The kernel as an argument, for messages.
-        kernel : Kernel
-            The kernel.
-        rows : Rows
-            The rows.
-        weights : array of shape (n,), optional
-            Their weights.
-        most : int, optional
-            The largest rank where none is given.
-        """
-        goal, rng = self.goal(rows, most), np.random.default_rng(self.seed)
-        search = pivot_search(
-            kernel, name, rows, weights, goal, rng=rng, executor=self.executor
-        )
-        return choose_pivots(search, self.pivoting).factor(rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,11 +18,11 @@ from jointdist.data.sample import Sample
 from jointdist.errors import require
 from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import Family
+from jointdist.lowrank.reduction import Factoring
 from jointdist.programs.feature_blocks import Blocks
 from jointdist.programs.logistic import LogisticSolution, logistic
 from jointdist.selection.config import Candidate, Selected, Selection
 from jointdist.selection.families import families
-from jointdist.selection.kernel_search import Factoring
 from jointdist.selection.logistic_loss import Loss, loss_of, probabilities
 from jointdist.selection.search import CrossValidation, descend
 from jointdist.selection.stratified import class_codes, stratified
