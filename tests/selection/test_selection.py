@@ -19,9 +19,10 @@ from jointdist.data.table import as_rows
 from jointdist.kernels import Delta, Gaussian, Polynomial
 from jointdist.kernels.median_heuristic import Family
 from jointdist.lowrank.reduction import Factoring, Reduction, moments
+from jointdist.selection.cross_validation import CrossValidation
 from jointdist.selection.kernel_search import KernelSearch, _Candidates
+from jointdist.selection.length_scales import descend
 from jointdist.selection.risk import Outcomes, Trial, ratio_risk
-from jointdist.selection.search import CrossValidation, descend
 
 JD, CME, JPDL = (
     jd.JointDistribution,

@@ -27,15 +27,16 @@ from jointdist.models._arguments import (
 )
 from jointdist.models._kernel_fits import factoring, fit_options, is_exact, warn_if_missed
 from jointdist.models.base import DistributionEstimator
-from jointdist.models.embedding import Embedding, embedded_outcomes, summed_weights
+from jointdist.models.embedding import Embedding
 from jointdist.models.full_embedding import full_embedding
+from jointdist.models.pivot_support import embedded_outcomes, summed_weights
 from jointdist.programs import Objective, Solution, closed_form, embedding
 from jointdist.programs.embedding import Scope
 from jointdist.selection.config import Selection, require_selection
+from jointdist.selection.cross_validation import CrossValidation
 from jointdist.selection.fold_moments import Side, paired_moments
 from jointdist.selection.kernel_search import Chosen, KernelSearch, select_kernels
 from jointdist.selection.risk import Trial
-from jointdist.selection.search import CrossValidation
 
 __all__ = ["CmePositivity", "ConditionalMeanEmbedding"]
 

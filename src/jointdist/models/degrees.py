@@ -20,9 +20,9 @@ from jointdist.lowrank.reduction import moments
 from jointdist.models._arguments import PairedData
 from jointdist.models.coefficients import Marginals, PolynomialPositivity, Problem, path
 from jointdist.selection.config import Selected, Selection
+from jointdist.selection.cross_validation import CrossValidation
 from jointdist.selection.fold_moments import sum_without
 from jointdist.selection.risk import Outcomes, Trial
-from jointdist.selection.search import CrossValidation
 
 __all__ = [
     "ChosenDegree",

@@ -12,7 +12,8 @@ from jointdist.lowrank.basis import Basis, side_basis
 from jointdist.lowrank.features import FeatureMap, kernel_matrix
 from jointdist.lowrank.reduction import Factoring
 from jointdist.models._arguments import PairedData
-from jointdist.models.embedding import Embedding, plain_basis
+from jointdist.models.embedding import Embedding
+from jointdist.models.pivot_support import plain_basis
 from jointdist.programs import Solution
 
 __all__ = ["full_embedding"]

@@ -28,10 +28,10 @@ from jointdist.models.joint import Joint
 from jointdist.models.joint_estimator import JointEstimator
 from jointdist.models.loo import loo_ridges
 from jointdist.selection.config import Selection, require_selection
+from jointdist.selection.cross_validation import CrossValidation
 from jointdist.selection.fold_moments import Side, paired_moments
 from jointdist.selection.kernel_search import Chosen, KernelSearch, select_kernels
 from jointdist.selection.risk import Outcomes, Trial
-from jointdist.selection.search import CrossValidation
 
 __all__ = ["JointDistribution"]
 

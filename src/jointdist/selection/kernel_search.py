@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -17,11 +18,11 @@ from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import Family, family_of
 from jointdist.lowrank.reduction import Factoring
 from jointdist.lowrank.ridge import ridge_regression, tried_ridges
-from jointdist.selection.config import SETTINGS, Candidate, Selected, Selection
-from jointdist.selection.families import families, leading_components
+from jointdist.selection.config import SETTINGS, Selected, Selection
+from jointdist.selection.cross_validation import CrossValidation
 from jointdist.selection.fold_moments import Side
+from jointdist.selection.length_scales import descend, families, leading_components
 from jointdist.selection.risk import Trial
-from jointdist.selection.search import CrossValidation, descend
 
 __all__ = ["Chosen", "KernelSearch", "select_kernels"]
 
@@ -175,13 +176,15 @@ class _Candidates:
         ):
             smooth = family.nu == math.inf
             rank = SETTINGS.rank_x if smooth else SETTINGS.full_rank_x
-            end = self._descend(family, of_folds, y, start, rank)
+            score = partial(self._score, x=family, of_folds=of_folds, y=y, rank=rank)
+            end = descend(score, start, (family.free, y.free))
             reached.append((validation.best.score, rank, family, of_folds, end))
             start = 0, end[1]
         _, rank, family, of_folds, end = min(reached, key=lambda entry: entry[0])
         cut = validation.best.rank_x >= rank and self.search.factoring.max_rank is None
         if cut and rank < min(SETTINGS.full_rank_x, validation.sample.n) and family.free:
-            self._descend(family, of_folds, y, end, SETTINGS.full_rank_x)
+            score = partial(score, x=family, of_folds=of_folds, rank=SETTINGS.full_rank_x)
+            descend(score, end, (family.free, y.free))
 
     def _features(self, y: Family) -> Vector:
         """Return the features of Y at all rows."""
@@ -202,40 +205,32 @@ class _Candidates:
         errors = fit.errors(x, T, w, tried_ridges(fit), executor)
         return float(errors.min(axis=0).sum())
 
-    def _descend(
-        self,
-        x: Family,
-        of_folds: list[Family],
-        y: Family,
-        start: tuple[int, int],
-        rank: int,
-    ) -> tuple[int, int]:
-        """Descend along the length scales; each fold has kernels of X of its own family."""
+    def _score(
+        self, i: int, j: int, *, x: Family, of_folds: list[Family], y: Family, rank: int
+    ) -> float:
+        """Return the best score of a pair of kernels, over all ridges.
 
-        def score(i: int, j: int) -> float:
-            sides = [self._side("x", family, i, rank) for family in of_folds]
-            return self._enter(x, i, sides, self._side("y", y, j, SETTINGS.rank_y)).score
-
-        return descend(score, start, (x.free, y.free))
-
-    def _enter(self, family: Family, power: int, x: list[Side], y: Side) -> Candidate:
-        """Score a pair of kernels for all ridges."""
+        Each fold has a kernel of X of its own family.
+        """
         search, validation = self.search, self.validation
+        sides = [self._side("x", family, i, rank) for family in of_folds]
+        other = self._side("y", y, j, SETTINGS.rank_y)
         weight, group = validation.sample.size, validation.group
-        unit = search.unit(*(sum(side.traces[:group]) / weight for side in (x[0], y)))
+        traces = sides[0].traces[:group], other.traces[:group]
         ridge = search.regularization
         assert not isinstance(ridge, np.ndarray)  # noqa: S101  # for type checkers
-        return validation.enter(
-            lambda part: search.fit_without(validation, x[part], y, part),
-            validation.ridges(ridge, unit),
-            kernel_x=family.at(2.0**power),
-            kernel_y=y.low.kernel,
-            factor_x=2.0**power,
-            factor_y=y.factor,
-            scales=family.name,
-            rank_x=max(side.low.rank for side in x),
-            rank_y=y.low.rank,
+        candidate = validation.enter(
+            lambda part: search.fit_without(validation, sides[part], other, part),
+            validation.ridges(ridge, search.unit(*(sum(own) / weight for own in traces))),
+            kernel_x=x.at(2.0**i),
+            kernel_y=other.low.kernel,
+            factor_x=2.0**i,
+            factor_y=other.factor,
+            scales=x.name,
+            rank_x=max(side.low.rank for side in sides),
+            rank_y=other.low.rank,
         )
+        return candidate.score
 
     def _side(self, name: str, family: Family, power: int, rank: int) -> Side:
         """Return one side of the sample in the features of a kernel."""

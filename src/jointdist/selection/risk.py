@@ -218,10 +218,6 @@ class Risk:
     of: Callable[[Trial, Vector], float]
     ours: bool
 
-    def path(self, trial: Trial, ridges: Vector) -> Vector:
-        """Return the risk for each ridge."""
-        return np.array([self.of(trial, trial.solve(r)) for r in ridges.tolist()])
-
 
 def risk_of(where: str, criterion: Criterion) -> Risk:
     """Return the risk that a criterion stands for.

@@ -1,13 +1,9 @@
-r"""Cross-validation of candidates, and coordinate descent over their length scales.
-
-A candidate is judged for all ridges at once. Length scales are changed one side at a time
-until no neighbour is better.
-"""
+"""Cross-validation of candidates: each is scored for all ridges at once."""
 
 from collections.abc import Callable
 from functools import cached_property
 from time import perf_counter
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +17,7 @@ from jointdist.selection.config import SETTINGS, Candidate, Selected, Selection
 from jointdist.selection.fold_moments import parted
 from jointdist.selection.risk import Trial, risk_of
 
-__all__ = ["CrossValidation", "descend"]
-
-Score: TypeAlias = Callable[[int, int], float]
+__all__ = ["CrossValidation"]
 
 
 class CrossValidation:
@@ -143,8 +137,10 @@ class CrossValidation:
         risk = self.risk
 
         def scored(part: int) -> Vector:
-            fitted = trial(part)
-            return np.array([risk.of(fitted, fitted.solve(r)) for r in ridges.tolist()])
+            fitted, path = trial(part), np.empty(len(ridges))
+            for i, ridge in enumerate(ridges.tolist()):
+                path[i] = risk.of(fitted, fitted.solve(ridge))
+            return path
 
         folds = range(self.folds)
         scores = self.executor.each(scored, folds) if risk.ours else map(scored, folds)
@@ -250,66 +246,3 @@ class CrossValidation:
             least, most = (share * abs(score) for share in SETTINGS.nearly_as_good)
             allowed = np.clip(np.nan_to_num(error), least, most)
             return np.asarray(self.candidates[number].scores - score <= allowed)
-
-
-def descend(
-    score: Score, start: tuple[int, int], free: tuple[bool, bool]
-) -> tuple[int, int]:
-    """Return the powers of two of the length scales that coordinate descent ends at.
-
-    It goes along Y first, whose features are few; then along X, at each step with the
-    neighbours along Y; until no neighbour is better.
-
-    Parameters
-    ----------
-    score : callable
-        From the powers of the length scales of X and Y to a score, the lower the better.
-    start : tuple of int
-        The powers to begin with.
-    free : tuple of bool
-        Whether the length scales of X and of Y may change.
-    """
-    at = _on_lattice(score, free)
-    i, j = start[0], _down_y(at, *start)
-    for step in (-1, 1):
-        first = i
-        while True:
-            best, k = at(i, j), j
-            if at(i + step, j) <= best + SETTINGS.hopeless * abs(best):
-                k = min((j, j - 1, j + 1), key=lambda k: at(i + step, k))
-            if not _better(at(i + step, k), best):
-                break
-            i, j = i + step, _down_y(at, i + step, k)
-        if i != first:
-            break
-    return i, j
-
-
-def _down_y(at: Score, i: int, j: int) -> int:
-    """Descend along Y."""
-    for step in (-1, 1):
-        first = j
-        while _better(at(i, j + step), at(i, j)):
-            j += step
-        if j != first:
-            break
-    return j
-
-
-def _better(new: float, old: float) -> bool:
-    return new < old - SETTINGS.better * abs(old) if np.isfinite(old) else new < old
-
-
-def _on_lattice(score: Score, free: tuple[bool, bool]) -> Score:
-    """Return the score, computed once a point, and infinite off the lattice."""
-    powers = [SETTINGS.powers if may else range(1) for may in free]
-    seen: dict[tuple[int, int], float] = {}
-
-    def at(i: int, j: int) -> float:
-        if i not in powers[0] or j not in powers[1]:
-            return np.inf
-        if (i, j) not in seen:
-            seen[i, j] = score(i, j)
-        return seen[i, j]
-
-    return at
