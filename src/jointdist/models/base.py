@@ -65,6 +65,7 @@ class DistributionEstimator(RegressorMixin, NestedParameters, BaseEstimator, ABC
     _data: PairedData
     _chosen: Any  # the hyperparameters: a frozen value with `strength` and `selected`
     _fitted: Fitted
+    _caller = ""  # the estimator that users call, if this one is a part of it
 
     @abstractmethod
     def fit(self, X: object, Y: object, sample_weight: object = None) -> Self:
@@ -221,7 +222,7 @@ class DistributionEstimator(RegressorMixin, NestedParameters, BaseEstimator, ABC
 
     @property
     def _name(self) -> str:
-        return type(self).__name__
+        return self._caller or type(self).__name__
 
     def _ridge(self, chosen: Any, sample: Sample) -> float:
         """Return the ridge: the one given, or as strong as the one selected."""

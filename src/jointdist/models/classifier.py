@@ -1,4 +1,4 @@
-"""Classification: the joint law of X and labels (paper, section *Binary classification*)."""
+"""Classification: the joint distribution of X and labels (paper, *Binary classification*)."""
 
 from typing import Any, Self
 
@@ -7,37 +7,36 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from jointdist._array import Vector, is_array, like
+from jointdist._array import Vector
 from jointdist._params import NestedParameters
 from jointdist._random import Seed
-from jointdist.data.encoding import Coded, Encoding
 from jointdist.data.executor import Executor
-from jointdist.data.labels import Labels, class_weights, learn_labels
-from jointdist.data.table import as_rows, as_weights
+from jointdist.data.labels import learn_labels
 from jointdist.distributions.conditional import Conditional
 from jointdist.errors import require
 from jointdist.kernels import Delta, Kernel
 from jointdist.lowrank.factor import Pivoting
-from jointdist.models._arguments import require_columns
+from jointdist.models._arguments import read_x, require_columns
+from jointdist.models._labelled import encode_labels
 from jointdist.models.coefficients import Marginals, Positivity
 from jointdist.models.jdl import JointDistribution
 from jointdist.programs import Solution
 from jointdist.programs.simplex import onto_simplex
 from jointdist.selection.config import Selected, Selection
 
-__all__ = ["JointClassifier", "LabelDistribution"]
+__all__ = ["JointClassifier"]
 
 _NAME = "JointClassifier"
 
 
 class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
-    r"""Class probabilities from the joint law of X and the labels.
+    r"""Class probabilities from the joint distribution of X and the labels.
 
     A :class:`~jointdist.JointDistribution` of X and the labels, with the kernel
-    :class:`~jointdist.kernels.Delta` for the labels. The conditional law of the labels
-    may be signed; its probabilities are therefore replaced by the nearest ones that are
-    not negative and have sum one. That never worsens the Brier score, whatever the label
-    turns out to be, and leaves the most likely label as it is.
+    :class:`~jointdist.kernels.Delta` for the labels. The conditional distribution of the
+    labels may be signed; its probabilities are therefore projected onto the simplex, to the
+    nearest ones that are not negative and have sum one. That never worsens the Brier score,
+    whatever the label turns out to be, and leaves the most likely label as it is.
 
     Parameters
     ----------
@@ -48,17 +47,17 @@ class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
     tol, max_rank, pivoting, marginals
         As in :class:`~jointdist.JointDistribution`.
     positivity : str, default="none"
-        As in :class:`~jointdist.JointDistribution`. Probabilities are valid anyway; other
-        values than ``"none"`` make the joint law itself so.
+        As in :class:`~jointdist.JointDistribution`. Probabilities are proper anyway; other
+        values than ``"none"`` make the joint distribution itself proper.
     grid_rows : int, default=20_000
         As in :class:`~jointdist.JointDistribution`.
     class_weight : "balanced" or dict of labels to numbers, optional
-        What rows of each class count for: the model is that of a population in which
-        the classes are more or less frequent. ``"balanced"``: all equally frequent.
-        Labels that a dict does not name have weight one.
+        The weight of each class, which multiplies that of its rows: the model is that of a
+        population in which the classes are more or less frequent. ``"balanced"``: all
+        equally frequent. Labels that a dict does not name have weight one.
     selection : Selection, optional
-        As in :class:`~jointdist.JointDistribution`. The energy score of laws of labels,
-        which may be signed here, is half their Brier score.
+        As in :class:`~jointdist.JointDistribution`. The energy score of the distribution of
+        labels, which may be signed here, is half its Brier score.
     random_state, executor, verbose
         As in :class:`~jointdist.JointDistribution`.
 
@@ -67,7 +66,7 @@ class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
     classes_ : array of shape (k,)
         The labels, sorted.
     joint_ : JointDistribution
-        The joint law of X and the labels.
+        The joint distribution of X and the labels.
     coefficients_, solution_, regularization_, selection_
         Those of ``joint_``.
     n_features_in_ : int
@@ -123,14 +122,14 @@ class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
         self.verbose = verbose
 
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
-        """Learn the joint law of rows and labels.
+        """Learn the joint distribution of rows and labels.
 
         Parameters
         ----------
         X : array, DataFrame or sequence of shape (n, d)
-            The rows of X; columns of words are categories.
+            The rows of X; columns of strings are categorical.
         y : array, Series or sequence of shape (n,)
-            Their labels: words, whole numbers, or True and False.
+            Their labels: strings, integers, or True and False.
         sample_weight : array of shape (n,), optional
             Weights of the rows: a row of weight two counts as two rows, and their sum as
             the number of rows.
@@ -141,26 +140,26 @@ class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
             The model itself.
         """
         labels = learn_labels(y, n=_num_samples(X), where=_NAME)
-        joint = self._unfitted()
-        joint.fit(X, *self._coded(X, labels, sample_weight))
-        self.joint_, self.classes_ = joint, labels.classes
+        table = encode_labels(_NAME, X, labels, sample_weight, self.class_weight)
+        self.joint_ = self._unfitted().fit(X, *table)
+        self.classes_ = labels.classes
         return self
 
     def partial_fit(
         self, X: object, y: object, classes: object = None, sample_weight: object = None
     ) -> Self:
-        """Add rows to the model: exactly the fit to all rows with the same landmarks.
+        """Add rows: exactly the fit to all rows, with the landmarks of the first fit.
 
-        A model that is not fitted yet is fitted, with a warning: scales and landmarks are
-        then those of the first rows alone. A label that they don't have can't be learned
-        later.
+        A model that is not fitted yet is fitted, with a warning: length scales and landmarks
+        then come from the first rows alone. A label that is not among theirs can't be
+        learned later.
 
         Parameters
         ----------
         X, y
             As in :meth:`fit`.
         classes : array of shape (k,), optional
-            All labels, for those who want them checked.
+            All labels, which are checked against those of the first rows.
         sample_weight
             As in :meth:`fit`.
         """
@@ -169,20 +168,20 @@ class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
         rule = "None or a dict, as shares are not known of rows to come"
         require(not named, where, "class_weight", rule, self.class_weight)
         first = not hasattr(self, "joint_")
-        known = None if first else self.classes_
-        labels = learn_labels(y, n=_num_samples(X), where=where, classes=known)
+        seen = None if first else self.classes_
+        labels = learn_labels(y, n=_num_samples(X), where=where, classes=seen)
         if classes is not None:
-            told = np.unique(np.asarray(classes)).tolist()
-            seen = labels.classes.tolist()
-            rule = f"the labels of the first rows, {seen}"
-            require(told == seen, where, "classes", rule, told)
+            given, found = np.unique(np.asarray(classes)).tolist(), labels.classes.tolist()
+            rule = f"the labels of the first rows, {found}"
+            require(given == found, where, "classes", rule, given)
+        table = encode_labels(_NAME, X, labels, sample_weight, self.class_weight)
         joint = self._unfitted() if first else self.joint_
-        joint.partial_fit(X, *self._coded(X, labels, sample_weight))
-        self.joint_, self.classes_ = joint, labels.classes
+        self.joint_ = joint.partial_fit(X, *table)
+        self.classes_ = labels.classes
         return self
 
     def given(self, x: object = None, *, y: object = None) -> Conditional:
-        """Return the laws of the labels given rows of X, or those of X given labels.
+        """Return the distributions of labels given rows of X, or of X given labels.
 
         They may be signed.
 
@@ -206,9 +205,7 @@ class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
         X : array, DataFrame or sequence of shape (q, d)
             Rows of X.
         """
-        check_is_fitted(self)
-        require_columns(self, X)
-        likely = self.joint_.chances("predict", X).argmax(axis=1)
+        likely = self._signed("predict", X).argmax(axis=1)
         labels: NDArray[Any] = self.classes_[likely]
         return labels
 
@@ -225,9 +222,7 @@ class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
         array of shape (q, k)
             Probabilities; they are not negative and have sum one.
         """
-        check_is_fitted(self)
-        require_columns(self, X)
-        return onto_simplex(self.joint_.chances("predict_proba", X))
+        return onto_simplex(self._signed("predict_proba", X))
 
     def predict_log_proba(self, X: object) -> Vector:
         """Return the logarithms of the probabilities; minus infinity for zero.
@@ -242,7 +237,7 @@ class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
 
     @property
     def coefficients_(self) -> Vector:
-        r"""The coefficients :math:`\tilde H` of the joint law."""
+        r"""The coefficients :math:`\tilde H` of the joint distribution."""
         return self.joint_.coefficients_
 
     @property
@@ -257,7 +252,7 @@ class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
 
     @property
     def selection_(self) -> Selected | None:
-        """What was tried to find kernel and ridge, and how it fared."""
+        """The candidates for kernel and ridge with their scores; None if both were given."""
         return self.joint_.selection_
 
     @property
@@ -279,47 +274,27 @@ class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
         tags.input_tags.categorical = tags.input_tags.string = True
         return tags
 
-    def _unfitted(self) -> "LabelDistribution":
+    def _unfitted(self) -> JointDistribution:
+        """Return the estimator of the joint distribution of X and the labels."""
         arguments = self.get_params(deep=False)
         del arguments["class_weight"]
-        joint = LabelDistribution(kernel_y=Delta(), **arguments)
+        joint = JointDistribution(kernel_y=Delta(), **arguments)
+        joint._caller = _NAME  # noqa: SLF001
         joint._repeated = self.class_weight is None  # noqa: SLF001
         return joint
 
-    def _coded(
-        self, X: object, labels: Labels, sample_weight: object
-    ) -> tuple[Coded, Vector | None]:
-        """Return labels as rows where X is, and weights of rows and classes together."""
-        column = labels.codes[:, None].astype(np.float64)
-        rows = as_rows(like(column, X) if is_array(X) else column, where=_NAME, name="y")
-        own = as_weights(sample_weight, rows)
-        weights = class_weights(labels, self.class_weight, own, _NAME)
-        return Coded(Encoding((tuple(labels.classes.tolist()),)), rows), weights
-
-
-class LabelDistribution(JointDistribution):
-    """The joint law of X and labels."""
-
-    def chances(self, method: str, X: object) -> Vector:
+    def _signed(self, method: str, X: object) -> Vector:
         """Return the probabilities of all labels for rows of X, perhaps signed.
 
-        Where the mass of a law is not positive, those of the sample.
-
-        Parameters
-        ----------
-        method : str
-            Who asks, for messages.
-        X : array, DataFrame or sequence of shape (q, d)
-            The rows.
+        Where the mass of a distribution is not positive, those of the sample.
         """
-        dists = self._fitted.of_y(self._read_x(method, "X", X))
-        known = dists.atoms.distinct
-        found = dists.expected(known.sums.T)
-        found = np.where(np.isnan(found), known.sums[:, 0], found)
-        chances = np.zeros((len(found), len(self._data.encodings[1].categories[0] or ())))
-        chances[:, known.points[:, 0].astype(np.intp)] = found
-        return chances
-
-    @property
-    def _name(self) -> str:
-        return _NAME
+        check_is_fitted(self)
+        encodings = self.joint_._data.encodings  # noqa: SLF001
+        x = read_x(self, encodings[0], X, where=f"{_NAME}.{method}")
+        dists = self.joint_._fitted.of_y(x)  # noqa: SLF001
+        labels = dists.atoms.distinct
+        found = dists.expected(labels.sums.T)
+        found = np.where(np.isnan(found), labels.sums[:, 0], found)
+        signed = np.zeros((len(found), len(self.classes_)))
+        signed[:, labels.points[:, 0].astype(np.intp)] = found
+        return signed
