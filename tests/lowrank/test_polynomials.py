@@ -21,7 +21,8 @@ import jointdist as jd
 from jointdist.data.executor import Executor
 from jointdist.data.table import as_rows
 from jointdist.errors import ToleranceWarning
-from jointdist.lowrank.polynomials import orthonormal_polynomials, structure
+from jointdist.lowrank.polynomials import orthonormal_polynomials
+from jointdist.lowrank.structure import structure
 from jointdist.programs import Status
 
 JPDL = jd.PolynomialJointDistribution

@@ -82,6 +82,12 @@ class FeatureMap:
         """Whether the features are all of the kernel: not known of any."""
         return False
 
+    @property
+    def equal_diagonal(self) -> bool:
+        """Whether the kernel :math:`k(p, p)` is the same at several landmarks :math:`p`."""
+        diagonal = to_numpy(kernel_diagonal(self.kernel, self.landmarks))
+        return bool(self.rank > 1 and diagonal.min() == diagonal.max())
+
     @cached_property
     def inverse_core(self) -> Array:
         r""":math:`C^{-1}`; its transpose is :math:`B` at the pivots, Eq. `Bprop2`."""

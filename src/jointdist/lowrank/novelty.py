@@ -1,8 +1,8 @@
-"""How well a sample knows a point of X: what its kernel has seen.
+"""Novelty: how far a point is out of distribution, measured by the kernel.
 
-A point that the landmarks represent is known, but for kernels without a bound, which represent
-points however far away: beyond the largest kernel of a row, :math:`k(x, x)`, points are the less
-known the larger theirs is.
+A point is close to the sample if the features at the landmarks reproduce its kernel. Unbounded
+kernels, such as polynomials, reproduce points however far away; there, the novelty of points
+grows as their :math:`k(x, x)` exceeds the largest of the sample.
 """
 
 from dataclasses import dataclass
@@ -18,35 +18,46 @@ from jointdist.lowrank.features import FeatureMap, kernel_diagonal
 from jointdist.lowrank.protocols import Features
 from jointdist.lowrank.randomized import rough_pivots
 
-__all__ = ["Familiar", "familiar", "largest_kernel", "within"]
+__all__ = [
+    "TRUSTED",
+    "NoveltyDetector",
+    "largest_kernel",
+    "novelty_detector",
+    "within",
+]
 
-TRUSTED = 0.1  # the share of what features represent of the sample's kernel, on average
+# Answers revert to the marginal where features reproduce less than this share of what they
+# reproduce of the sample's kernel on average.
+TRUSTED = 0.1
 
-_SURE = 0.5  # the same, of points where forecasts are
-_TOL, _RANK = 1e-3, 256
-_NEGLIGIBLE = 1e-6  # of all weight
+# Point forecasts are trusted in full from this share on.
+_FULL_TRUST = 0.5
+# The tolerance and largest rank of the landmarks: a coarse picture of the sample is enough.
+_TOL, _MAX_RANK = 1e-3, 256
+# The share of all weight that rows of the largest kernel may have and still not count.
+_NEGLIGIBLE_WEIGHT = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Familiar:
-    """The landmarks of a sample, by which it knows points.
+class NoveltyDetector:
+    """Landmarks of a sample that measure how far points are out of distribution.
 
     Attributes
     ----------
     map : FeatureMap
-        The features of the landmarks.
-    known : float
-        The share of the kernel of the sample that they represent.
+        The features at the landmarks.
+    explained : float
+        The share of the trace of the sample's kernel matrix that they reproduce.
     most : float
-        The largest kernel of a row; infinite if all are equal.
+        The largest kernel of a row with itself; infinite if all are equal.
     """
 
     map: FeatureMap
-    known: float
+    explained: float
     most: float
 
     def novelty(self, x: Rows, executor: Executor | None = None) -> Vector:
-        """Return how unlike the sample rows are, from zero to one.
+        """Return how far rows are out of distribution, from zero to one.
 
         Parameters
         ----------
@@ -65,26 +76,26 @@ class Familiar:
         return np.concatenate(list(executor_for(x, executor).map(block, x)))
 
     def doubt(self, novelty: Vector) -> Vector:
-        """Return how little is to be trusted at such rows: zero near the sample.
+        """Return by how much forecasts revert to the marginal: zero near the sample.
 
         Parameters
         ----------
         novelty : array of shape (q,)
-            How unlike the sample they are.
+            How far the rows are out of distribution.
         """
-        found: Vector = 1 - np.minimum((1 - novelty) / (_SURE * self.known), 1.0)
+        found: Vector = 1 - np.minimum((1 - novelty) / (_FULL_TRUST * self.explained), 1.0)
         return found
 
 
-def familiar(
+def novelty_detector(
     kernel: Kernel,
     x: Rows,
     weights: Vector | None = None,
     *,
     random_state: int = 0,
     executor: Executor | None = None,
-) -> Familiar:
-    """Return what a sample knows, by a kernel.
+) -> NoveltyDetector:
+    """Return the novelty detector of a sample and a kernel.
 
     Parameters
     ----------
@@ -95,41 +106,42 @@ def familiar(
     weights : array of shape (n,), optional
         Their weights.
     random_state : int, default=0
-        The seed of landmarks.
+        The seed of the choice of landmarks.
     executor : Executor, optional
         How row blocks are worked on.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from jointdist.lowrank.novelty import familiar
+    >>> from jointdist.lowrank.novelty import novelty_detector
     >>> from jointdist.kernels import Gaussian
     >>> from jointdist.data.table import as_rows
     >>> rows = as_rows(np.linspace(0, 1, 50)[:, None], where="", name="")
     >>> new = as_rows(np.array([[0.5], [9.0]]), where="", name="")
-    >>> familiar(Gaussian(1.0), rows).novelty(new).round(2)
+    >>> novelty_detector(Gaussian(1.0), rows).novelty(new).round(2)
     array([0., 1.])
     """
-    goal, rng = checked_goal(x, _TOL, _RANK), np.random.default_rng(random_state)
+    goal, rng = checked_goal(x, _TOL, _MAX_RANK), np.random.default_rng(random_state)
     search = pivot_search(kernel, "kernel_x", x, weights, goal, rng=rng, executor=executor)
     found = rough_pivots(search)
-    known = 1 - found.error / found.trace if found.trace > 0 else 1.0
-    return Familiar(found.map, known, largest_kernel(found.map, x, weights, executor))
+    explained = 1 - found.error / found.trace if found.trace > 0 else 1.0
+    most = largest_kernel(found.map, x, weights, executor)
+    return NoveltyDetector(found.map, explained, most)
 
 
 def largest_kernel(
-    own: Features,
+    features: Features,
     x: Rows,
     weights: Vector | None = None,
     executor: Executor | None = None,
 ) -> float:
-    """Return the largest kernel of a row with itself, infinity where all are equal.
+    """Return the largest kernel of a row with itself; infinity if all are equal.
 
-    Rows of next to no weight, all together, do not count.
+    Rows that together have next to no weight do not count.
 
     Parameters
     ----------
-    own : Features
+    features : Features
         The features, with their kernel.
     x : Rows
         The rows of the sample.
@@ -138,15 +150,11 @@ def largest_kernel(
     executor : Executor, optional
         How row blocks are worked on.
     """
-    if not own.rank:
+    if not features.rank or features.equal_diagonal:
         return np.inf
-    if isinstance(own, FeatureMap):
-        landmarks = to_numpy(kernel_diagonal(own.kernel, own.landmarks))
-        if own.rank > 1 and landmarks.min() == landmarks.max():
-            return np.inf
 
     def block(_start: int, z: Array) -> Vector:
-        each: Vector = to_numpy(kernel_diagonal(own.kernel, z))
+        each: Vector = to_numpy(kernel_diagonal(features.kernel, z))
         return each if weights is not None else each.max(keepdims=True)
 
     found = np.concatenate(list(executor_for(x, executor).map(block, x)))
@@ -154,15 +162,17 @@ def largest_kernel(
         return float(found.max())
     order = np.argsort(-found)
     share = np.cumsum(weights[order]) / weights.sum()
-    return float(found[order[np.searchsorted(share, _NEGLIGIBLE, side="right")]])
+    return float(found[order[np.searchsorted(share, _NEGLIGIBLE_WEIGHT, side="right")]])
 
 
-def within(own: Features, phi: Vector, z: Array, most: float) -> Vector:
-    """Return how far points are within the reach of a sample, from zero to one.
+def within(features: Features, phi: Vector, z: Array, most: float) -> Vector:
+    """Return one for points within the range of the sample's kernel, less beyond it.
+
+    Beyond, it is the largest kernel of the sample over that of the point.
 
     Parameters
     ----------
-    own : Features
+    features : Features
         The features, with their kernel.
     phi : array of shape (q, m)
         The features at the points, in any rotation.
@@ -173,9 +183,9 @@ def within(own: Features, phi: Vector, z: Array, most: float) -> Vector:
     """
     if np.isinf(most):
         return np.ones(z.shape[0])
-    if own.complete:
+    if features.complete:
         whole = np.einsum("qm,qm->q", phi, phi)
     else:
-        whole = to_numpy(kernel_diagonal(own.kernel, z))
+        whole = to_numpy(kernel_diagonal(features.kernel, z))
     whole = np.nan_to_num(whole, nan=np.inf)
     return np.where(whole > most, most / np.maximum(whole, most), 1.0)

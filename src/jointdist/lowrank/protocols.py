@@ -63,6 +63,11 @@ class Features(Protocol):
         """Whether the features reproduce the kernel exactly, so that no trace is lost."""
         ...
 
+    @property
+    def equal_diagonal(self) -> bool:
+        """Whether the kernel :math:`k(p, p)` is the same at several landmarks :math:`p`."""
+        ...
+
     def columns(self, Z: Array) -> Array:
         r"""Return :math:`\tau(z_i)` as columns, of shape ``(m, n)``."""
         ...

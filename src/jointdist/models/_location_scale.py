@@ -12,7 +12,7 @@ from jointdist.data.table import Rows
 from jointdist.distributions.location_scale import Conditions, Moved
 from jointdist.distributions.signed import units_of
 from jointdist.kernels import Kernel
-from jointdist.lowrank.novelty import Familiar, familiar
+from jointdist.lowrank.novelty import NoveltyDetector, novelty_detector
 from jointdist.models.jdl import JointDistribution
 from jointdist.regression.location import StackedLocation
 from jointdist.regression.out_of_fold import as_table
@@ -77,7 +77,7 @@ class LocationScale:
         The scale.
     residuals : JointDistribution
         The distribution of the residual given the location.
-    familiar : Familiar
+    detector : NoveltyDetector
         Tells rows that are out of distribution.
     explained : array of shape (r,)
         The variance of the out-of-fold forecasts.
@@ -94,7 +94,7 @@ class LocationScale:
     location: StackedLocation
     scale: Scale
     residuals: JointDistribution
-    familiar: Familiar
+    detector: NoveltyDetector
     explained: Vector
     unexplained: Vector
     encodings: tuple[Encoding, Encoding]
@@ -115,8 +115,8 @@ class LocationScale:
             The same rows, as users give them.
         """
         table = as_table(X, self.encodings[0], x)
-        novelty = self.familiar.novelty(x, self.executor)
-        doubt = self.familiar.doubt(novelty)
+        novelty = self.detector.novelty(x, self.executor)
+        doubt = self.detector.doubt(novelty)
         shift = self.location.predict(x, table, doubt, self.executor)
         p = Rows(shift, x.where, "x")
         stretch = self.scale.at(x, p, self.executor)
@@ -166,7 +166,7 @@ def location_scale(
         location,
         scale,
         dist,
-        familiar(kernel, x, w, random_state=data.seed, executor=executor),
+        novelty_detector(kernel, x, w, random_state=data.seed, executor=executor),
         explained=np.average((forecasts - mean) ** 2, axis=0, weights=w),
         unexplained=np.average(residuals**2, axis=0, weights=w),
         encodings=encodings,

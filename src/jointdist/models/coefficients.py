@@ -20,7 +20,8 @@ from jointdist.distributions.signed import Support
 from jointdist.distributions.support_points import Atoms
 from jointdist.lowrank.basis import Basis, host_features
 from jointdist.lowrank.moments import Moments
-from jointdist.lowrank.polynomials import PolynomialMap, structure
+from jointdist.lowrank.polynomial_map import PolynomialMap
+from jointdist.lowrank.structure import structure
 from jointdist.models.positivity_bounds import (
     bounded_sides,
     norm_bound,

@@ -11,11 +11,8 @@ from jointdist.data.executor import Executor, executor_for
 from jointdist.data.sample import Sample
 from jointdist.errors import Text, require
 from jointdist.lowrank.basis import Basis, host_features
-from jointdist.lowrank.polynomials import (
-    PolynomialMap,
-    Polynomials,
-    orthonormal_polynomials,
-)
+from jointdist.lowrank.polynomial_map import PolynomialMap
+from jointdist.lowrank.polynomials import Polynomials, orthonormal_polynomials
 from jointdist.lowrank.reduction import moments
 from jointdist.models._arguments import PairedData
 from jointdist.models.coefficients import Marginals, PolynomialPositivity, Problem, path

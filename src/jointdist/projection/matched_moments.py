@@ -10,7 +10,7 @@ import numpy as np
 from jointdist._array import Array, Vector, to_numpy
 from jointdist.distributions.support_points import Atoms
 from jointdist.kernels import Polynomial
-from jointdist.lowrank.polynomials import PolynomialMap
+from jointdist.lowrank.polynomial_map import PolynomialMap
 from jointdist.projection.cells import Cells
 
 __all__ = ["Kept", "kept_functions"]
