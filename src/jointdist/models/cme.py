@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Literal, Self, TypeAlias, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from jointdist._array import Index, Vector, to_numpy
+from jointdist._array import Index, to_numpy
 from jointdist._random import Seed
 from jointdist.data.executor import Executor, executor_for
 from jointdist.distributions.conditional import Conditional
@@ -28,15 +29,12 @@ from jointdist.models._arguments import (
 from jointdist.models._kernel_fits import factoring, fit_options, is_exact, warn_if_missed
 from jointdist.models.base import DistributionEstimator
 from jointdist.models.embedding import Embedding
+from jointdist.models.embedding_trials import embedding_objective, fit_without
 from jointdist.models.full_embedding import full_embedding
-from jointdist.models.pivot_support import embedded_outcomes, summed_weights
-from jointdist.programs import Objective, Solution, closed_form, embedding
+from jointdist.programs import Solution, closed_form, embedding
 from jointdist.programs.embedding import Scope
 from jointdist.selection.config import Selection, require_selection
-from jointdist.selection.cross_validation import CrossValidation
-from jointdist.selection.fold_moments import Side, paired_moments
 from jointdist.selection.kernel_search import Chosen, KernelSearch, select_kernels
-from jointdist.selection.risk import Trial
 
 __all__ = ["CmePositivity", "ConditionalMeanEmbedding"]
 
@@ -44,20 +42,22 @@ CmePositivity: TypeAlias = Literal["projected", "isotonic", "none", "average", "
 
 
 class ConditionalMeanEmbedding(DistributionEstimator):
-    r"""The conditional laws of Y given X as elements of a kernel space.
+    r"""The conditional distributions of Y given X as elements of a kernel space.
 
-    The embedding :math:`\mu_{Y|X=x}`, Eq. `CMEeq1`, is estimated by ridge regression of
-    :math:`k_Y(y, \cdot)` on x, Eq. `eq:traditional`. Its law at x is a weight on each of a
-    few rows of Y, the pivots, Eq. `eq:lowrankprog`; in full, on every row,
-    Eq. `eq:conditionaldistributionembedding`. These weights may be negative and need not
-    sum to one, so that by default each law is replaced by the probability law of the sample
-    that is nearest to it. With other kinds of ``positivity`` laws are as they are:
-    :meth:`Conditional.mass <jointdist.Conditional.mass>` and ``negative_share`` tell, and
-    expectations, and so :meth:`predict`, are not divided by the mass; as in any ridge
-    regression without an intercept, they tend to zero where that is below one.
+    The embedding :math:`\mu_{Y|X=x}`, Eq. `CMEeq1`, is the conditional mean of
+    :math:`k_Y(Y, \cdot)`, estimated by ridge regression on x, Eq. `eq:traditional`. It puts
+    a weight on each of a few rows of Y, the pivots, Eq. `eq:lowrankprog`; the full estimator
+    puts one on every row, Eq. `eq:conditionaldistributionembedding`. These weights may be
+    negative and need not sum to one. By default each distribution is therefore projected
+    onto the proper distributions on the sample. With other values of ``positivity``
+    distributions stay signed: :meth:`Conditional.mass <jointdist.Conditional.mass>` and
+    ``negative_share`` measure how far they are from proper, and expectations, and so
+    :meth:`predict`, are not divided by the mass; as in any ridge regression without an
+    intercept, they tend to zero where the mass is below one.
 
-    There is no joint law: only that of Y given X can be asked.
-    :class:`~jointdist.JointDistribution` has one, and is most often more accurate.
+    There is no joint distribution: only Y given X can be asked.
+    :class:`~jointdist.JointDistribution` has both directions, and is most often more
+    accurate.
 
     Parameters
     ----------
@@ -71,32 +71,34 @@ class ConditionalMeanEmbedding(DistributionEstimator):
         rows too, as weights on pivots that are nearly alike would be huge.
     pivoting : {"auto", "rp", "greedy", "random", "column"}, default="auto"
         How pivots are chosen; see :func:`~jointdist.pivoted_cholesky`. Here ``"auto"`` is
-        the paper's ``"greedy"`` up to 61,440 rows: laws on pivots that are well spread
-        are more accurate, and the same whatever the seed.
+        the paper's ``"greedy"`` up to 61,440 rows: well spread pivots make distributions
+        more accurate, and they do not depend on the seed.
     low_rank : bool, default=True
         Whether functions are evaluated at the pivots of Y only. Else at all rows, at
         most 5,000, with the inverse of the whole kernel matrix and without constraints.
     normalization : {"none", "average", "sample"}, default="none"
-        Where the mass of the laws is one: on average over the sample, Eq. `normCME`, or
+        Where distributions have mass one: on average over the sample, Eq. `normCME`, or
         at each of its rows, Eq. `normCMEfull`, which most often cannot be met.
     positivity : str, default="projected"
-        ``"projected"``, ``"isotonic"``: laws are made valid when they are asked for, as in
-        :class:`~jointdist.JointDistribution`; ``"projected"`` ones are on all rows of Y.
-        ``"none"``, ``"average"``, ``"sample"``:
-        where no weight is negative: nowhere, on average over the sample, Eq. `posCMEave`, or at
-        each of its rows, Eq. `posCME`, which is Eq. `posCMEnaive` without what is zero
-        anyway: seconds for 10,000 rows. With both at each row it is Eq. `optgenCME`.
+        ``"projected"``, ``"isotonic"``: distributions are projected, as in
+        :class:`~jointdist.JointDistribution`; ``"projected"`` ones have weights on all rows
+        of Y.
+        ``"none"``, ``"average"``, ``"sample"``: where weights are constrained to be
+        non-negative: nowhere, on average over the sample, Eq. `posCMEave`, or at each of its
+        rows, Eq. `posCME`, which is Eq. `posCMEnaive` without the terms that vanish: seconds
+        for 10,000 rows. With ``normalization="sample"`` too, the program is
+        Eq. `optgenCME`.
     grid_rows : int, default=20_000
         The most rows on which ``"sample"`` holds; of more, on a random choice.
     selection : Selection, optional
         As in :class:`~jointdist.JointDistribution`; constraints do not take part. For the
-        energy score what the mass falls short of one is at zero, where means go.
+        energy score the missing mass is put at zero, as it is for means.
     random_state : int, Generator, RandomState, optional
-        The seed of pivots and of choices of rows.
+        The seed of pivots and of random choices of rows.
     executor : Executor, optional
-        How row blocks are worked on.
+        How row blocks are computed.
     verbose : int, default=1
-        Whether long work shows its progress, on a terminal.
+        Whether long computations show their progress on a terminal.
 
     Attributes
     ----------
@@ -112,9 +114,9 @@ class ConditionalMeanEmbedding(DistributionEstimator):
     kernel_x_, kernel_y_ : Kernel
         The kernels.
     selection_ : Selected or None
-        What was tried to find kernels and ridge, and how it fared.
+        All kernels and ridges that were tried, with their scores.
     moments_ : Moments
-        What the sample was reduced to; only with low rank.
+        The sums over all rows from which the model was solved; only with low rank.
     grid_rows_ : array of int
         The rows on which ``"sample"`` holds; empty otherwise.
     n_features_in_ : int
@@ -213,7 +215,7 @@ class ConditionalMeanEmbedding(DistributionEstimator):
         return self._learn(data, chosen, self._reduced(data, chosen))
 
     def given(self, x: object) -> Conditional:
-        """Return the law of Y for each row of ``x``: its expectations are Eq. `CMEeq1hat`.
+        """Return the distribution of Y for each row of ``x``, with means Eq. `CMEeq1hat`.
 
         Parameters
         ----------
@@ -237,7 +239,7 @@ class ConditionalMeanEmbedding(DistributionEstimator):
         require(ridge != 0, where, "regularization", "positive", ridge)
         known = isinstance(self.low_rank, bool)
         require(known, where, "low_rank", "True or False", self.low_rank)
-        rule = 'another than "ratio", as there is no joint law'
+        rule = 'another than "ratio", as there is no joint distribution'
         criterion = None if self.selection is None else self.selection.criterion
         require(criterion != "ratio", where, "selection", rule, self.selection)
         tried = None if self.selection is None else self.selection.regularizations
@@ -247,7 +249,7 @@ class ConditionalMeanEmbedding(DistributionEstimator):
             ("normalization", self.normalization),
             ("positivity", self._scope),
         ):
-            rule = '"none" if not `low_rank`, or laws made valid later'
+            rule = '"none" without `low_rank`, or "projected" or "isotonic"'
             require(self.low_rank or value == "none", where, name, rule, value)
 
     @property
@@ -284,36 +286,14 @@ class ConditionalMeanEmbedding(DistributionEstimator):
                 tol=options.tol if self._is_free else self.tol,
                 pivoting=self._pivoting(min(how.rows, data.sample.n)),
             ),
-            lambda validation, x, y, part: self._fit_without(data, validation, x, y, part),
+            partial(
+                fit_without, data.encodings[1], self.executor, divided=self._is_projected
+            ),
             lambda x, _y: x,
             centred=False,
             executor=self.executor,
             verbose=self.verbose,
         )
-
-    def _fit_without(
-        self, data: PairedData, validation: CrossValidation, x: Side, y: Side, part: int
-    ) -> Trial:
-        """Return the embedding of all rows but those of a fold, as a function of the ridge."""
-        sums, rows = paired_moments(x, y, part), validation.train(part)
-        basis_y, executor = y.basis(part), executor_for(rows.x, self.executor)
-        _, goal = _objective(sums, x.basis(part), basis_y, 0.0)
-        pivots, encoding = y.low.map.landmarks, data.encodings[1]
-        which, held = y.remember(
-            ("outcomes", part),
-            lambda: embedded_outcomes(
-                pivots,
-                encoding,
-                rows,
-                validation.held(part),
-                executor,
-                divided=self._is_projected,
-            ),
-        )
-        weights = summed_weights(to_numpy(basis_y.expansion), which)
-        expansion = len(weights) * weights
-        solve = lambda ridge: expansion @ closed_form(goal.at(ridge)).value  # noqa: E731
-        return Trial(solve, x.psi(part), held)
 
     def _reduced(self, data: PairedData, chosen: Chosen) -> Reduction:
         """Factor both kernel matrices."""
@@ -333,7 +313,7 @@ class ConditionalMeanEmbedding(DistributionEstimator):
         """Solve for the coefficients, Eq. `eq:lowrankprog`, and keep the embedding."""
         x, y = bases or double_orthogonal(reduction, centred=False)
         ridge = self._ridge(chosen, data.sample)
-        mean, goal = _objective(reduction.moments, x, y, ridge)
+        mean, goal = embedding_objective(reduction.moments, x, y, ridge)
         scopes = {self.normalization, self._scope}
         most = self.grid_rows if "sample" in scopes else 0
         grid = data.sample.choose(most, data.seed)
@@ -418,12 +398,3 @@ class ConditionalMeanEmbedding(DistributionEstimator):
         if not self.low_rank:
             return self._learn_in_full(data, self._chosen)
         return self._learn(data, self._chosen, self._reduced(data, self._chosen))
-
-
-def _objective(sums: Moments, x: Basis, y: Basis, ridge: float) -> tuple[Vector, Objective]:
-    """Return the means of the functions of X, and Eq. `eq:lowrankprog` over n."""
-    n, V_x, V_y = sums.weight, to_numpy(x.rotation), to_numpy(y.rotation)
-    M = V_y.T @ to_numpy(sums.gram_yx) @ V_x / n
-    c_x = to_numpy(x.eigenvalues) / n
-    mean: Vector = V_x.T @ to_numpy(sums.sum_x) / n
-    return mean, Objective(M, np.ones(len(M)), c_x, ridge)

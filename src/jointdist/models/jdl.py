@@ -42,69 +42,70 @@ _TRIED = (
 
 
 class JointDistribution(JointEstimator):
-    r"""The joint law of two groups of variables X and Y, learned from paired rows.
+    r"""The joint distribution of two groups of variables X and Y, learned from paired rows.
 
-    The model is the ratio :math:`1 + h(x, y)` of the joint law to the product of the two
-    samples, Eq. `Qhdef`, with :math:`h = \Psi_Y(\cdot) \tilde H \Psi_X(\cdot)^\top`
-    in a low-rank part of the product of two kernel spaces, Eq. `eq:state_ij_idlowR`. It
-    minimises the squared worst-case loss to the sample plus a ridge, Eq. `optgen`.
+    The model is the ratio :math:`1 + h(x, y)` of the joint distribution to the product of the
+    empirical marginals, Eq. `Qhdef`. Its deviation from independence,
+    :math:`h = \Psi_Y(\cdot) \tilde H \Psi_X(\cdot)^\top`, lies in a low-rank part of the
+    product of two kernel spaces, Eq. `eq:state_ij_idlowR`. It minimises the squared
+    worst-case error of expectations plus a ridge, Eq. `optgen`.
 
     Parameters
     ----------
     kernel_x, kernel_y : Kernel or "auto", default="auto"
-        The kernels of the two sides. By default a Gaussian, for X perhaps a Matérn kernel,
-        for numbers, times a Delta for each column of words, with scales chosen by
-        ``selection``.
+        The kernels of the two sides. By default ``selection`` chooses the length scales of a
+        Gaussian kernel of the numeric columns, for X perhaps of a Matérn kernel, times a
+        Delta kernel for each categorical column.
     regularization : float, array, "auto" or "loo", default="auto"
         The ridge :math:`\lambda`, zero or positive; by default chosen by ``selection``.
-        ``"loo"``: one for each function of Y, by its closed-form leave-one-out error, for
-        ``marginals="exact"``; infinite, so that its coefficients are zero, where X tells
-        nothing of it. An array gives one for each function of Y, and kernels too must be
-        given.
+        ``"loo"``: one ridge for each function of Y, with the least leave-one-out error, for
+        ``marginals="exact"``; it is infinite, and the coefficients zero, where X does not
+        predict the function. An array gives one ridge for each function of Y; then kernels
+        must be given, too.
     tol : float, default=1e-3
         The share of the trace of each kernel matrix that its low-rank factor may lose.
         Up to 512 rows are factored to rounding.
     max_rank : int, optional
-        The largest rank of a factor; by default 2,048, or 1,024 for a kernel of X that was
-        chosen, whose trace error is then what it is.
+        The largest rank of a factor; by default 2,048, or 1,024 for a kernel that was
+        selected, whose trace error may then exceed ``tol``.
     pivoting : {"auto", "rp", "greedy", "random", "column"}, default="auto"
         How pivots are chosen; see :func:`~jointdist.pivoted_cholesky`.
     marginals : {"exact", "total", "free"}, default="exact"
-        ``"exact"``: both marginals of the model are those of the sample, and every law
-        has mass one, at every condition. ``"total"``: the model has mass one as a whole,
-        Eq. `eq:norma`, as in the paper. ``"free"``: no normalisation; laws are divided by
-        their mass, which may vanish.
+        ``"exact"``: both marginals of the model are those of the sample, and every
+        conditional distribution has mass one. ``"total"``: the joint distribution has mass
+        one, Eq. `eq:norma`, as in the paper. ``"free"``: no normalisation; conditional
+        distributions are divided by their mass, which may vanish.
     positivity : str, default="projected"
-        ``"projected"``: the model is the closed form, and each law that is asked for the
-        probability law of least information that has its first and second moments and its
-        leading features, up to a ridge that is chosen by leaving rows out when laws are
-        first asked for. Positive, smooth in the condition, and the sample's law far from the
-        sample.
-        ``"isotonic"``: the same for laws of one column of numbers, by the nearest cdf, which
-        does not raise the CRPS whatever the outcome, if there are at most 2,048 distinct
-        values; of more, those next to each other are taken together.
+        ``"projected"``: the model is the closed form. Each conditional distribution is
+        replaced by its I-projection: the proper distribution with the least Kullback-Leibler
+        divergence from the marginal that matches its first and second moments and its
+        leading features, up to a ridge chosen by leave-one-out. It is smooth in the
+        condition, and reverts to the marginal out of distribution.
+        ``"isotonic"``: the same for distributions of one numeric column, by the nearest cdf.
+        That never raises the CRPS, whatever the outcome, if Y has at most 2,048 distinct
+        values; of more, neighbouring values are taken together.
         ``"none"``: weights may be negative; closed form.
-        ``"grid"``: positive on the whole grid of the sample, Eq. `posiCtilde`, up to
+        ``"grid"``: non-negative on the whole grid of the sample, Eq. `posiCtilde`, up to
         rounding, and the best such model; at other conditions nearly so. Seconds for
-        5,000 rows, a minute for 20,000, longer with a tiny ridge or a rough kernel. Of
+        5,000 rows, a minute for 20,000, longer with a tiny ridge or a rough kernel. With
         more than ``grid_rows`` rows, on those of a random block, ``grid_rows_``.
-        ``"tightened"``: one inequality, Eq. `eq:tightening`, that implies positive weights
-        on the grid of the sample. Milliseconds, but often near independence.
-        ``"pointwise"``: positive for every x and y, for bounded kernels, by the spectral
+        ``"tightened"``: one inequality, Eq. `eq:tightening`, that implies non-negative
+        weights on the grid of the sample. Milliseconds, but often near independence.
+        ``"pointwise"``: non-negative for every x and y, for bounded kernels, by the spectral
         norm of the coefficients. Up to seconds, and often near independence.
         ``"rotated"`` and ``"pivot"``: the same guarantee by Lemma `lem:positive`, in the
         rotated basis (milliseconds, nearer still) or at the pivots (seconds).
     grid_rows : int, default=20_000
         The most rows on whose grid ``"grid"`` holds.
     selection : Selection, optional
-        How kernels and ridge are chosen, if they are, by laws before they are made valid; by
-        default by their energy score in five-fold cross-validation, on up to 4,096 rows.
+        How kernels and ridge are chosen if they are not given: by default by the energy
+        score of the signed distributions in five-fold cross-validation, on up to 4,096 rows.
     random_state : int, Generator, RandomState, optional
-        The seed of pivots and of choices of rows.
+        The seed of pivots and of random choices of rows.
     executor : Executor, optional
-        How row blocks are worked on.
+        How row blocks are computed.
     verbose : int, default=1
-        Whether long work shows its progress, on a terminal.
+        Whether long computations show their progress on a terminal.
 
     Attributes
     ----------
@@ -119,9 +120,9 @@ class JointDistribution(JointEstimator):
     kernel_x_, kernel_y_ : Kernel
         The kernels.
     selection_ : Selected or None
-        What was tried to find kernels and ridge, and how it fared.
+        All kernels and ridges that were tried, with their scores.
     moments_ : Moments
-        What the sample was reduced to.
+        The sums over all rows from which the model was solved.
     grid_rows_ : array of int
         The rows on whose grid positivity ``"grid"`` holds; empty otherwise.
     n_features_in_ : int

@@ -55,25 +55,25 @@ __all__ = ["PolynomialJointDistribution"]
 
 
 class PolynomialJointDistribution(JointEstimator):
-    r"""The joint law of X and Y with a polynomial ratio, learned from paired rows.
+    r"""The joint distribution of X and Y with a polynomial ratio, learned from paired rows.
 
-    The ratio :math:`1 + h(x, y)` of the joint law to the product of the two samples is a
-    polynomial of degree :math:`q` in x and :math:`q` in y. The inner product is that of
-    the sample, so that the basis is orthonormal by construction, nothing is lost to low
-    rank, and the objective is Eq. `eq:polynomial`. It suits smooth dependence of a few
-    columns without heavy tails, and takes many more rows than functions. Far from the
-    sample polynomials say little, and
-    :meth:`Conditional.novelty <jointdist.Conditional.novelty>` tells where.
+    The ratio :math:`1 + h(x, y)` of the joint distribution to the product of the empirical
+    marginals is a polynomial of degree :math:`q` in x and :math:`q` in y. The inner product
+    is that of the sample, so that the basis is orthonormal by construction, low rank loses
+    nothing, and the objective is Eq. `eq:polynomial`, a sum of squares in the coefficients.
+    It suits smooth dependence of a few columns without heavy tails, and needs many more rows
+    than functions. Out of distribution polynomials are unreliable;
+    :meth:`Conditional.novelty <jointdist.Conditional.novelty>` measures how far.
 
     Parameters
     ----------
     degree : int or "auto", default="auto"
         The total degree :math:`q` of the polynomials on each side; even for sums of
-        squares. By default one of up to four, chosen by ``selection``. Of the
-        :math:`\binom{d + q}{q}` functions of :math:`d` columns, those that others make up
-        on the sample are dropped, with a warning if the degree was given or positivity is
-        at stake. Where there would be more than 2,048, the degree of that side is lowered,
-        with a warning too.
+        squares. By default ``selection`` chooses it, up to four. Of the
+        :math:`\binom{d + q}{q}` functions of :math:`d` columns, those that are linear
+        combinations of others on the sample are dropped, with a warning if the degree was
+        given or ``positivity`` is ``"sos"``. A side with more than 2,048 functions gets a
+        lower degree, with a warning.
     regularization : float or "auto", default="auto"
         The ridge :math:`\lambda`: all coefficients are divided by :math:`1 + \lambda`. By
         default chosen by ``selection``.
@@ -81,28 +81,28 @@ class PolynomialJointDistribution(JointEstimator):
         As in :class:`~jointdist.JointDistribution`. Without positivity all three are the
         same model, and its marginals are those of the sample.
     positivity : str, default="projected"
-        ``"projected"``, ``"isotonic"``: laws are made valid when they are asked for, as in
-        :class:`~jointdist.JointDistribution`; ``"projected"`` ones have the means of the
-        polynomials as nearly as a law can, those of Y and of its products first.
+        ``"projected"``, ``"isotonic"``: conditional distributions are projected, as in
+        :class:`~jointdist.JointDistribution`. ``"projected"`` ones match the means of the
+        polynomials, those of Y and of its products first.
         ``"none"``: weights may be negative; closed form.
-        ``"sos"``: the ratio is a sum of squares, Eq. `eq:semdefcone`, and so positive for
-        every x and y, with the matrix that proves it, ``solution_.gram``. Up to a second
-        for three columns on each side, a minute for four with heavy tails; beyond that it
-        may end before the optimum. Where functions were dropped, it is positive at all
-        points at which the sample's relations hold.
+        ``"sos"``: the ratio is a sum of squares, Eq. `eq:semdefcone`, and so non-negative
+        for every x and y; the Gram matrix ``solution_.gram`` proves it. Up to a second for
+        three columns on each side, a minute for four with heavy tails; beyond that the
+        solver may stop before the optimum. If functions were dropped, the ratio is
+        non-negative wherever the linear relations of the sample hold.
         ``"tightened"``, ``"grid"``: as in :class:`~jointdist.JointDistribution`.
     grid_rows : int, default=20_000
         The most rows on whose grid ``"grid"`` holds.
     selection : Selection, optional
-        How degree and ridge are chosen, if they are; as in
+        How degree and ridge are chosen if they are not given; as in
         :class:`~jointdist.JointDistribution`. Of the constraints only ``"tightened"`` takes
         part.
     random_state : int, Generator, RandomState, optional
-        The seed of choices of rows.
+        The seed of random choices of rows.
     executor : Executor, optional
-        How row blocks are worked on.
+        How row blocks are computed.
     verbose : int, default=1
-        Whether long work shows its progress, on a terminal.
+        Whether long computations show their progress on a terminal.
 
     Attributes
     ----------
@@ -118,9 +118,9 @@ class PolynomialJointDistribution(JointEstimator):
     kernel_x_, kernel_y_ : SampleKernel
         The kernels :math:`\tau G^{-1} \tau^\top`.
     moments_ : Moments
-        What the sample was reduced to.
+        The sums over all rows from which the model was solved.
     selection_ : Selected or None
-        What was tried to find degree and ridge, and how it fared.
+        All degrees and ridges that were tried, with their scores.
     degrees_ : tuple of int
         The degrees in x and in y.
     dropped_ : tuple of int
@@ -209,9 +209,10 @@ class PolynomialJointDistribution(JointEstimator):
     def squares(self, X: object, Y: object) -> Vector:
         r"""Return the sum of squares :math:`\tau_q A \tau_q^\top` at pairs of rows.
 
-        From the Gram matrix ``solution_.gram`` alone: it equals :meth:`ratio`, and proves
-        that this is positive if the matrix has no negative eigenvalue. Where functions
-        were dropped, it does so at the points where the sample's relations hold.
+        It is computed from the Gram matrix ``solution_.gram`` alone and equals
+        :meth:`ratio`, which it proves to be non-negative if the matrix has no negative
+        eigenvalue. If functions were dropped, the proof holds wherever the linear relations
+        of the sample hold.
 
         Parameters
         ----------

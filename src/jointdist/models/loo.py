@@ -1,4 +1,4 @@
-r"""A ridge for each function of Y, by leaving out one row after the other.
+r"""A ridge for each function of Y, with the least leave-one-out error.
 
 With the eigenvalues :math:`c` of the centred bases the closed form of the model,
 
@@ -7,11 +7,11 @@ With the eigenvalues :math:`c` of the centred bases the closed form of the model
     \qquad \rho_i = \lambda_i / c_{Y,i},
 
 is a ridge regression of each function :math:`\Psi_{Y,i}` of Y on the functions of X, with
-the ridge :math:`\rho_i`. So each can have the one with the least error on rows left out,
-which needs no refits. A function of which X tells nothing has an infinite ridge.
+the ridge :math:`\rho_i`. So each function can have the ridge with its least leave-one-out
+error, in closed form. A function that X does not predict has an infinite ridge.
 
-What a row is told by all others is a regression whose constant and slopes are fitted anew,
-in the bases of all rows, with the same :math:`n \rho`.
+The leave-one-out regression refits constant and slopes, in the bases of all rows and with
+the same :math:`n \rho`.
 """
 
 from dataclasses import replace
@@ -26,9 +26,9 @@ from jointdist.models.coefficients import Problem, objective
 
 __all__ = ["loo_ridges", "regression"]
 
-_ROWS = 4096  # that are left out, at most
-_VANISHING = 1e-12  # eigenvalue, of the largest, of a function that is rounding
-_CELLS = 1 << 21  # residuals of a block of rows
+_ROWS = 4096  # rows whose errors are averaged, at most: enough to rank ridges
+_VANISHING = 1e-12  # eigenvalue relative to the largest below which a function is rounding
+_CELLS = 1 << 21  # residuals of a block of rows: 16 MB
 
 
 def loo_ridges(problem: Problem, seed: int, rows: int = _ROWS) -> Vector:
@@ -39,9 +39,9 @@ def loo_ridges(problem: Problem, seed: int, rows: int = _ROWS) -> Vector:
     problem : Problem
         Centred bases, moments and rows.
     seed : int
-        Chooses the rows that are left out, where there are many.
+        Chooses the rows whose errors are averaged, if there are more than ``rows``.
     rows : int, default=4096
-        How many are, at most.
+        The largest number of such rows.
 
     Returns
     -------

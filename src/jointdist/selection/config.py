@@ -1,4 +1,4 @@
-"""How kernels and ridges are chosen, and what came of it."""
+"""The specification of a selection, and its result."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -75,35 +75,35 @@ SETTINGS = SearchSettings()
 
 @dataclass(frozen=True)
 class Selection(Parametric):
-    r"""How what is ``"auto"`` is chosen: on which rows, by what, and among what.
+    r"""How arguments that are ``"auto"`` are chosen: on which rows, by which score.
 
     :class:`~jointdist.KernelLogisticRegression` has criteria and ridges of its own.
 
     Parameters
     ----------
     criterion : str or callable, default="energy"
-        What is minimised on rows that a model was not fitted to. ``"energy"``: the energy
-        score of the laws, which for one column of Y is the CRPS. ``"ratio"``: the squared
-        distance of the ratio of the joint law to the true one. ``"crps"``,
+        The score on held-out rows that is minimised. ``"energy"``: the energy score of the
+        conditional distributions, which is the CRPS if Y has one column. ``"ratio"``: the
+        squared distance of the ratio of the joint distribution to the true one. ``"crps"``,
         ``"energy_score"``, ``"interval_score"``, ``"log_score"``,
         ``"second_moment_loss"``: functions of :mod:`jointdist.scores`. Or a function of a
         :class:`~jointdist.Conditional` and of the outcomes that returns a number, or one
-        for each law; the lower the better.
+        for each distribution; the lower the better.
     cv : int or float, default=5
-        The number of parts of which each is held out in turn; or the share of rows that
-        are held out once, as 0.2 in the paper. Rows are held out at random.
+        The number of folds, each held out in turn; or the share of rows that are held out
+        once, as 0.2 in the paper. Folds are random.
     rows : int, default=4096
-        Of more rows, a random choice of so many takes part in the selection. The model is
-        then fitted to all rows once.
+        The largest number of rows that take part in the selection; of more, a random
+        subsample. The model is then fitted to all rows once.
     scales : {"each", "common"}, default="each"
-        The scales of the kernel of X. ``"common"``: a common multiple of those by the
-        median heuristic. ``"each"``: of one scale for each column too, by Gaussian process
-        evidence on up to 500 rows, so that columns that say nothing do not count; taken if
-        it is better by 2 %. Where laws are not kept positive by constraints, this may be a
-        Matérn kernel with :math:`\nu` = 3/2 or 1/2, whichever of these and the Gaussian
-        has the least leave-one-out error.
+        The length scales of the kernel of X. ``"common"``: those of the median heuristic
+        times a common factor. ``"each"``: also one length scale for each column, by Gaussian
+        process evidence on up to 500 rows, so that irrelevant columns drop out; chosen if it
+        is better by 2 %. Without constraints on the sign of the weights the kernel may then
+        be Matérn with :math:`\nu` = 3/2 or 1/2 instead of Gaussian, whichever has the least
+        leave-one-out error.
     regularizations : sequence of float, optional
-        The ridges that are tried, as for the fit to all rows. By default 19 from
+        The ridges that are tried, in units of the fit to all rows. By default 19 from
         :math:`10^{-7}` to :math:`100` over the number of rows, times the mean diagonals of
         the kernels.
 
@@ -145,14 +145,14 @@ class Selection(Parametric):
 
 
 def require_selection(where: str, selection: object, verbose: object) -> None:
-    """Raise unless the arguments of an estimator that are about selection are good.
+    """Raise unless the arguments ``selection`` and ``verbose`` of an estimator are valid.
 
     Parameters
     ----------
     where : str
         The estimator.
     selection : Selection, optional
-        How is selected.
+        The argument.
     verbose : int
         Whether progress is shown.
     """
@@ -164,26 +164,26 @@ def require_selection(where: str, selection: object, verbose: object) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """What was tried, with all ridges.
+    """A candidate of a selection, with its scores for all ridges.
 
     Attributes
     ----------
     regularizations : array of shape (l,)
-        The ridges, as for the fit to all rows.
+        The ridges, in units of the fit to all rows.
     scores : array of shape (l,)
-        The criterion of each, the lower the better; NaN where it could not be had.
+        The criterion for each ridge, the lower the better; NaN where it is undefined.
     errors : array of shape (l,)
-        The standard errors of the scores over the parts; NaN for a single part.
+        The standard errors of the scores over the folds; NaN for a single fold.
     rank_x, rank_y : int
         The ranks.
     seconds : float
-        The time it took.
+        The time of its fits.
     kernel_x, kernel_y : Kernel, optional
         The kernels.
     factor_x, factor_y : float, default=1.0
-        What the scales of the kernels are, as multiples of the first guess.
+        The length scales of the kernels, as multiples of those of the median heuristic.
     scales : str, default=""
-        By what rule the scales of X are related to each other.
+        Whether the length scales of X are ``"common"``, one for ``"each"`` column, or given.
     degree : int, optional
         The degree of the polynomials.
     """
@@ -210,23 +210,23 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Selected:
-    """What a model chose, and among what: its attribute ``selection_``.
+    """The result of a selection: the attribute ``selection_`` of a model.
 
     :func:`jointdist.plots.ridge_path` and :func:`jointdist.plots.scale_map` draw it.
 
     Attributes
     ----------
     candidates : list of Candidate
-        What was tried, in that order.
+        All candidates, in the order in which they were tried.
     best, ridge : int
-        The number of the chosen one, and of its ridge: the largest that is nearly as good
-        as the best, as tiny ridges are wild where there are no rows.
+        The index of the chosen candidate and of its ridge: the largest ridge that is nearly
+        as good as the best, since tiny ridges are erratic where there are no rows.
     criterion : str
-        What was minimised.
+        The criterion that was minimised.
     rows, folds : int
-        The number of rows that took part, and of the parts that were held out.
+        The number of rows that took part, and of folds.
     seconds : float
-        The time it took.
+        The time of the selection.
     """
 
     candidates: list[Candidate]
@@ -244,31 +244,31 @@ class Selected:
 
     @property
     def regularization(self) -> float:
-        """The chosen ridge, as for the fit to all rows."""
+        """The chosen ridge, in units of the fit to all rows."""
         return float(self.chosen.regularizations[self.ridge])
 
     @property
     def score(self) -> float:
-        """The criterion of what was chosen."""
+        """The score of the choice."""
         return float(self.chosen.scores[self.ridge])
 
     def __repr__(self) -> str:
         chosen = self.chosen
         names = ("kernel_x", "kernel_y", "degree")
         what = {name: getattr(chosen, name) for name in names}
-        told = ", ".join(f"{name}={value!r}" for name, value in what.items() if value)
+        choice = ", ".join(f"{name}={value!r}" for name, value in what.items() if value)
         return (
-            f"Selected({told}, regularization={self.regularization:.3g}: {self.criterion} "
-            f"{self.score:.4g} on {self.rows:,} rows in {self.folds} parts, best of "
+            f"Selected({choice}, regularization={self.regularization:.3g}: {self.criterion} "
+            f"{self.score:.4g} on {self.rows:,} rows in {self.folds} folds, best of "
             f"{len(self.candidates)} candidates in {self.seconds:.1f} s)"
         )
 
     def to_frame(self) -> Any:
-        """Return all that was tried as a DataFrame, a row for each ridge of a candidate.
+        """Return all candidates as a DataFrame, with a row for each ridge.
 
         With the columns of :class:`Candidate`, and ``chosen``.
         """
-        told: dict[str, list[Any]] = {}
+        columns: dict[str, list[Any]] = {}
         for number, candidate in enumerate(self.candidates):
             kernels = {"x": candidate.kernel_x, "y": candidate.kernel_y}
             common: dict[str, Any] = {"candidate": number}
@@ -288,8 +288,8 @@ class Selected:
                     "chosen": number == self.best and i == self.ridge,
                 }
                 for name, value in row.items():
-                    told.setdefault(name, []).append(value)
-        return to_frame({name: np.asarray(values) for name, values in told.items()})
+                    columns.setdefault(name, []).append(value)
+        return to_frame({name: np.asarray(values) for name, values in columns.items()})
 
 
 def _require_cv(where: str, cv: object) -> None:
