@@ -17,7 +17,7 @@ from jointdist.lowrank.factor import LowRank
 if TYPE_CHECKING:
     from jointdist import plots, scores
     from jointdist.distributions.conditional import Conditional
-    from jointdist.distributions.signed import Projection
+    from jointdist.distributions.protocols import Projection
     from jointdist.models.classifier import JointClassifier
     from jointdist.models.cme import ConditionalMeanEmbedding
     from jointdist.models.conformal import ConformalCalibration
@@ -69,7 +69,7 @@ _LATER = {  # imported when asked for
     "JointDistribution": "models.jdl",
     "KernelLogisticRegression": "models.klr",
     "PolynomialJointDistribution": "models.jpdl",
-    "Projection": "distributions.signed",
+    "Projection": "distributions.protocols",
     "Selected": "selection.config",
     "Selection": "selection.config",
     "Solution": "programs.solution",

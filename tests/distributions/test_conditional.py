@@ -15,13 +15,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from jointdist import Conditional, JointDistribution
 from jointdist.data.executor import Executor
-from jointdist.distributions import conditions as queries
-from jointdist.distributions import energy
+from jointdist.distributions import conditions, energy
 from jointdist.distributions import kde as density
 from jointdist.distributions import weights as scan
+from jointdist.distributions.arguments import decoded
 from jointdist.distributions.conditions import Fixed
-from jointdist.distributions.energy import energy_scores
-from jointdist.distributions.signed import Laws
+from jointdist.distributions.signed import Signed
 from jointdist.errors import SignedDistributionWarning
 from jointdist.kernels import Delta, Gaussian
 
@@ -328,8 +327,8 @@ def distances(atoms, shares, points):
 def test_energy_scores_are_double_sums(both):
     data = both.data
     apart, near = distances(both.atoms, both.shares, both.points)
-    coded = both.dist._atoms.encoding.encode(both.points, where="", name="", vector=True)
-    found = energy_scores(both.dist._laws, coded.read(0, Q))
+    coded = both.dist.encoding.encode(both.points, where="", name="", vector=True)
+    found = both.dist.distributions.energy_scores(coded.read(0, Q))
     marginal = Explicit(np.tile(both.shares, (Q, 1)), both.atoms)
     size = max(apart.max(), 1)
     assert_allclose(found[0], both.explicit.energy(apart, near), atol=1e-10 * size)
@@ -345,7 +344,7 @@ def test_energy_scores_are_double_sums(both):
 def test_the_crps_is_the_squared_distance_of_the_cdf_to_a_step():
     data = fitted("scalar", "exact", "none", weighted=False)
     dist = data.model.given(x=data.x)
-    found = energy_scores(dist._laws, data.y[:, None])[0]
+    found = dist.distributions.energy_scores(data.y[:, None])[0]
     edges = np.unique(np.concatenate([data.Y, data.y]))
     F, gaps = dist.cdf(edges[:-1], grid=True), np.diff(edges)
     step = data.y[:, None] <= edges[:-1]
@@ -439,7 +438,7 @@ def test_plots_are_densities_or_bars(case):
         values = np.unique(both.atoms)
         assert [label.get_text() for label in ax.get_xticklabels()] == [
             str(value)
-            for value in both.dist._atoms.decoded(both.dist._atoms.distinct.points)
+            for value in decoded(both.dist.encoding, both.dist.distributions.table.points)
         ]
         heights = [bar.get_height() for bar in ax.patches]
         expected = [
@@ -468,8 +467,8 @@ def answers(dist):
         for name in ("mass", "weights", "negative_share", "effective_size", "mode")
     }
     told["sample"] = dist.sample(5, random_state=0)
-    if dist._atoms.encoding.numeric:
-        points = dist._atoms.rows.read(0, len(dist))
+    if dist.encoding.numeric:
+        points = dist.distributions.points()[: len(dist)]
         told |= {name: getattr(dist, name)() for name in ("mean", "var", "cov", "median")}
         told["second_moment"] = dist.second_moment()
         told["cdf"], told["cdf_grid"] = dist.cdf(points), dist.cdf(points[:3], grid=True)
@@ -479,7 +478,9 @@ def answers(dist):
                 dist.pdf(points),
                 dist.pdf(points[:3], grid=True),
             )
-    told["energy"] = energy_scores(dist._laws, dist._atoms.rows.read(0, len(dist)))[0]
+    told["energy"] = dist.distributions.energy_scores(
+        dist.distributions.points()[: len(dist)]
+    )[0]
     told["prob"] = dist.prob(
         lambda z: z.reshape(len(z), -1)[:, 0] == dist.support_points().flat[0]
     )
@@ -513,8 +514,8 @@ def test_conditions_that_do_not_fit_are_asked_in_parts(case, monkeypatch):
         expected = answers(data.model.given(**condition))
         with monkeypatch.context() as patch:
             dist = data.model.given(**condition)
-            patch.setattr(queries, "_KEPT", 12 * dist._atoms.rank)
-            assert len(list(dist._laws.queries.parts())) == 2
+            patch.setattr(conditions, "_KEPT", 12 * dist.distributions.support.rank)
+            assert len(list(dist.distributions.conditions.parts())) == 2
             assert_same_answers(answers(dist), expected, rtol=1e-11, atol=1e-11)
 
 
@@ -532,9 +533,10 @@ def test_many_atoms_are_smoothed_in_cells(kind, monkeypatch):
     data = fitted(kind, "exact", "none", weighted=False)
     dist = data.model.given(x=data.x)
     points = np.linspace(-5, 5, 60)[:, None]
-    expected = dist._laws.support.density.at(points)
+    expected = dist.distributions.support.points.density.at(points)
     monkeypatch.setattr(density, "_MANY", 100)
-    smooth = density.smoothed(dist._atoms)
+    sample = dist.distributions.support.points
+    smooth = density.kernel_density(sample.table(), sample.shares)
     assert smooth.shares.sum() == pytest.approx(1)
     assert_allclose(smooth.at(points), expected, rtol=2e-3)
 
@@ -609,9 +611,9 @@ def without_law(kind):
     """Return three laws, the second of which has no mass; and those that were there."""
     data = fitted(kind, "free", "none", weighted=True)
     usual = data.model.given(x=data.x[:3])
-    t, mean = usual._laws.queries.t.copy(), usual._atoms.mean
+    t, mean = usual.distributions.conditions.t.copy(), usual.distributions.support.mean
     t[1] = -2 * mean / (mean @ mean)
-    return Conditional(Laws(usual._laws.support, Fixed(t))), usual
+    return Conditional(Signed(usual.distributions.support, Fixed(t))), usual
 
 
 @pytest.mark.parametrize(
@@ -621,7 +623,7 @@ def test_conditions_without_a_law_are_nan(kind):
     dist, usual = without_law(kind)
     assert dist.mass()[1] == pytest.approx(-1)
     names = ["weights", "negative_share", "effective_size"]
-    numeric, scalar = dist._atoms.encoding.numeric, dist._atoms.width == 1
+    numeric, scalar = dist.encoding.numeric, dist.encoding.width == 1
     if numeric:
         names += ["mean", "var", "cov", "second_moment", "median", "interval", "mode"]
     told = {name: getattr(Conditional, name) for name in names}
@@ -737,7 +739,7 @@ def test_a_constant_column_has_no_density(rng):
 def test_densities_far_out_are_those_of_the_nearest_gaussian():
     """Also where other points of a block are nearer to other atoms."""
     atoms = np.r_[np.linspace(-1, 1, 90), 60.0]
-    kde = density.Smoothed(atoms[:, None], np.full(91, 1 / 91), np.array([0.5]))
+    kde = density.KernelDensity(atoms[:, None], np.full(91, 1 / 91), np.array([0.5]))
     points = np.array([-7.0, -6.4, 30.0, 52.0, 66.0])
     away = (points[:, None] - atoms) / 0.5
     truth = np.exp(-0.5 * away**2).mean(axis=1) / np.sqrt(2 * np.pi) / 0.5

@@ -1,4 +1,4 @@
-"""Laws that are moved and stretched are those of their atoms, one by one."""
+"""Location-scale distributions are those of their support points, one by one."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,8 @@ from distribution_oracle import Explicit
 from numpy.testing import assert_allclose, assert_array_equal
 
 from jointdist import Conditional, JointDistribution, scores
-from jointdist.distributions import location_scale as moved
-from jointdist.distributions.location_scale import Moved
+from jointdist.distributions import location_scale as module
+from jointdist.distributions.location_scale import LocationScale
 
 LEVELS = [0.05, 0.4, 0.9]
 CLOSE = {"rtol": 1e-9, "atol": 1e-9}
@@ -19,7 +19,7 @@ CLOSE = {"rtol": 1e-9, "atol": 1e-9}
     params=[("scalar", "projected"), ("scalar", "none"), ("vector", "projected")],
 )
 def dists(request):
-    """Return moved laws, those that they were, by what they were moved, and outcomes."""
+    """Return distributions, those of residuals, locations, scales, and outcomes."""
     kind, positivity = request.param
     data = sides(kind)
     model = JointDistribution(
@@ -37,25 +37,33 @@ def dists(request):
         50 * rng.normal(size=(len(base), d)),
         rng.uniform(0.1, 3, (len(base), d)),
     )
-    inner = base._laws
-    how = {"names": inner.encoding, "unit": np.ones(d)}
-    dist = Conditional(Moved.of(inner, inner.queries, shift, stretch, **how))
-    y = shift + stretch * (data.y.reshape(len(base), d) + 1e-6)  # not at an atom
+    inner = base.distributions
+    dist = Conditional(
+        LocationScale(
+            residuals=inner,
+            conditions=inner.conditions,
+            location=shift,
+            scale=stretch,
+            encoding=inner.encoding,
+            unit=np.ones(d),
+        )
+    )
+    y = shift + stretch * (data.y.reshape(len(base), d) + 1e-6)  # not at a support point
     squeezed = [a[:, 0] if d == 1 else a for a in (shift, stretch, y)]
     return dist, base, *squeezed
 
 
-def test_atoms_and_weights(dists):
+def test_support_points_and_weights(dists):
     dist, base, shift, stretch, _ = dists
     assert_array_equal(dist.weights(), base.weights())
     want = shift[:, None] + stretch[:, None] * base.support_points()
     assert_allclose(dist.support_points(), want, rtol=1e-12)
 
 
-def test_all_that_laws_are_asked_is_of_their_atoms(dists):
-    dist, base, _, _, y = dists
-    weights, atoms = dist.weights(), dist.support_points()
-    each = [Explicit(w[None], z) for w, z in zip(weights, atoms, strict=True)]
+def test_all_questions_are_answered_by_the_support_points(dists):
+    dist, _, _, _, y = dists
+    weights, points = dist.weights(), dist.support_points()
+    each = [Explicit(w[None], z) for w, z in zip(weights, points, strict=True)]
 
     def every(name, *args):
         return np.concatenate([getattr(one, name)(*args) for one in each])
@@ -63,27 +71,29 @@ def test_all_that_laws_are_asked_is_of_their_atoms(dists):
     assert_allclose(dist.mean(), every("mean"), **CLOSE)
     assert_allclose(dist.second_moment(), every("second_moment"), rtol=1e-9, atol=1e-6)
     assert_allclose(dist.cov(), every("cov"), rtol=1e-7, atol=1e-8)
-    assert_allclose(dist.var(), base.var() * (dist.var() / base.var()), **CLOSE)
+    cov = every("cov")
+    var = cov if cov.ndim == 1 else np.diagonal(cov, axis1=1, axis2=2)
+    assert_allclose(dist.var(), var, rtol=1e-7, atol=1e-8)
     assert_allclose(dist.quantile(LEVELS), every("quantile", LEVELS), **CLOSE)
     at = y[:1]
     assert_allclose(dist.cdf(at[0]), every("cdf", at)[:, 0], **CLOSE)
     own = [one.cdf(point[None])[0, 0] for one, point in zip(each, y, strict=True)]
     assert_allclose(dist.cdf(y), own, **CLOSE)
     f = lambda z: np.cos(z) if z.ndim == 1 else np.cos(z).sum(axis=1)  # noqa: E731
-    want = [(w * f(z)).sum() for w, z in zip(weights, atoms, strict=True)]
+    want = [(w * f(z)).sum() for w, z in zip(weights, points, strict=True)]
     assert_allclose(dist.expect(f), want, **CLOSE)
     event = lambda z: z > 0 if z.ndim == 1 else z[:, 0] > 0  # noqa: E731
-    want = [(w * event(z)).sum() for w, z in zip(weights, atoms, strict=True)]
+    want = [(w * event(z)).sum() for w, z in zip(weights, points, strict=True)]
     assert_allclose(dist.prob(event), want, **CLOSE)
 
 
 def test_logarithms_of_densities_far_away(dists):
-    """Densities there are zero for rounding; the logarithms of valid ones are finite."""
+    """Densities there are zero for rounding; the logarithms of proper ones are finite."""
     dist, base, *_ = dists
     far, near = dist.mean() + 1e4, dist.mean()
     assert (dist.pdf(far) == 0).all()
     finite = np.isfinite(dist.logpdf(far))
-    assert_array_equal(finite, np.full(len(dist), base._laws.projection() is not None))
+    assert_array_equal(finite, np.full(len(dist), base.distributions.is_proper))
     assert_array_equal(np.isfinite(scores.log_score(dist, far)), finite)
     positive = dist.pdf(near) > 0
     assert_allclose(np.exp(dist.logpdf(near)[positive]), dist.pdf(near)[positive])
@@ -104,7 +114,7 @@ def test_densities_and_draws(dists):
 
 def test_scores(dists):
     dist, _, _, _, y = dists
-    weights, atoms = dist.weights(), dist.support_points()
+    weights, points = dist.weights(), dist.support_points()
 
     def distance(a, b):
         apart = a[:, None] - b
@@ -112,7 +122,7 @@ def test_scores(dists):
 
     want = [
         Explicit(w[None], z).energy(distance(z, z), distance(own[None], z))[0]
-        for w, z, own in zip(weights, atoms, y, strict=True)
+        for w, z, own in zip(weights, points, y, strict=True)
     ]
     found = scores.energy_score(dist, y, units=1.0)
     if y.ndim == 1:
@@ -123,8 +133,8 @@ def test_scores(dists):
         assert_allclose(found.mean(), np.mean(want), rtol=0.02)
 
 
-def test_some_atoms_stand_for_many(dists, monkeypatch):
+def test_some_points_stand_for_many(dists, monkeypatch):
     dist, *_ = dists
     exact = dist.expect(np.abs)
-    monkeypatch.setattr(moved, "_STAND", 250)
+    monkeypatch.setattr(module, "_REPRESENTATIVES", 250)
     assert_allclose(dist.expect(np.abs), exact, rtol=0.05, atol=0.5)

@@ -1,4 +1,4 @@
-"""Sorted atoms: cdfs, quantiles, draws and distances of any signed laws, ties and all."""
+"""Sorted support points: cdfs, quantiles, draws and distances of any signed distributions."""
 
 import numpy as np
 import pytest
@@ -12,20 +12,19 @@ from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
 from jointdist.data.table import as_rows
 from jointdist.distributions import quantiles as quantiles_module
-from jointdist.distributions import sorted_support as ordered_module
+from jointdist.distributions import sorted_support as sorted_module
 from jointdist.distributions.conditions import Fixed
-from jointdist.distributions.energy import energy_scores
 from jointdist.distributions.quantiles import quantiles
-from jointdist.distributions.signed import Laws, Support
-from jointdist.distributions.sorted_support import order_by
-from jointdist.distributions.support_points import Atoms
+from jointdist.distributions.signed import Signed
+from jointdist.distributions.support import KernelSupport
+from jointdist.distributions.support_points import SupportPoints
 from jointdist.kernels import Gaussian
 from jointdist.lowrank.basis import Basis
 from jointdist.lowrank.features import FeatureMap
 
 
-def atoms_of(values, weights=None, executor=None, rank=3, scale=1.0):
-    """Return atoms of one column, seen through a few features that are not centred."""
+def support_of(values, weights=None, executor=None, rank=3, scale=1.0):
+    """Return points of one column with a few features that are not centred."""
     landmarks = np.linspace(values.min(), values.max() + 1, rank)[:, None]
     kernel = Gaussian(scale)
     core = np.linalg.cholesky(kernel(landmarks, landmarks) + 1e-9 * np.eye(rank))
@@ -36,17 +35,18 @@ def atoms_of(values, weights=None, executor=None, rank=3, scale=1.0):
     w = np.ones(len(values)) if weights is None else weights
     mean = w / w.sum() @ basis.features(values[:, None])
     executor = executor or Executor(workers=1)
-    return Atoms(basis, Encoding((None,)), rows, weights, mean, executor)
+    points = SupportPoints(rows, Encoding((None,)), weights, executor)
+    return KernelSupport.of(points, basis, mean)
 
 
-def laws_of(atoms, rng, count, size):
-    """Return laws of any coefficients that have a positive mass, and their weights."""
-    t = size * rng.normal(size=(count, atoms.rank))
-    small = 1 + t @ atoms.mean < 0.2
-    t[small] *= -0.5 / (t[small] @ atoms.mean)[:, None]
-    assert (1 + t @ atoms.mean > 0).all()
-    psi = atoms.features(atoms.rows.read(0, atoms.n))
-    w = atoms.shares * (1 + t @ psi.T)
+def distributions_of(support, rng, count, size):
+    """Return any coefficients of distributions of positive mass, and their weights."""
+    t = size * rng.normal(size=(count, support.rank))
+    small = 1 + t @ support.mean < 0.2
+    t[small] *= -0.5 / (t[small] @ support.mean)[:, None]
+    assert (1 + t @ support.mean > 0).all()
+    psi = support.features(support.points.table())
+    w = support.points.shares * (1 + t @ psi.T)
     return t, w / w.sum(axis=1, keepdims=True)
 
 
@@ -73,9 +73,9 @@ def samples(draw):
 
 
 @given(sample=samples())
-def test_blocks_cut_between_values_and_hold_all_atoms(sample):
+def test_blocks_cut_between_values_and_hold_all_points(sample):
     values, weights, _ = sample
-    ordered = order_by(atoms_of(values, weights), 0)
+    ordered = support_of(values, weights).points.ordering(0)
     assert_array_equal(ordered.values, np.sort(values))
     assert_array_equal(values[ordered.order], ordered.values)
     edges = ordered.edges
@@ -91,11 +91,11 @@ def test_blocks_cut_between_values_and_hold_all_atoms(sample):
 
 
 @given(sample=samples(), size=st.sampled_from([0.0, 0.3, 3.0, 50.0]))
-def test_cdfs_and_quantiles_of_signed_laws(sample, size):
+def test_cdfs_and_quantiles_of_signed_distributions(sample, size):
     values, weights, rng = sample
-    atoms = atoms_of(values, weights)
-    t, w = laws_of(atoms, rng, 4, size)
-    explicit, dists = Explicit(w, values), Laws(Support(atoms), Fixed(t))
+    support = support_of(values, weights)
+    t, w = distributions_of(support, rng, 4, size)
+    explicit, dists = Explicit(w, values), Signed(support, Fixed(t))
     points = np.concatenate([values[:20], rng.normal(size=5), [-99.0, 99.0]])
     close = {"rtol": 1e-9, "atol": 1e-9 * (1 + size)}
     F = explicit.cdf(points)
@@ -111,25 +111,25 @@ def test_cdfs_and_quantiles_of_signed_laws(sample, size):
 @given(sample=samples(), size=st.sampled_from([0.3, 3.0]))
 def test_draws_are_quantiles_at_levels_of_their_own(sample, size):
     values, weights, rng = sample
-    atoms = atoms_of(values, weights)
-    t, w = laws_of(atoms, rng, 5, size)
+    support = support_of(values, weights)
+    t, w = distributions_of(support, rng, 5, size)
     uniform = rng.random((5, 11))
-    found = Laws(Support(atoms), Fixed(t)).draws(uniform)[:, :, 0]
+    found = Signed(support, Fixed(t)).draws(uniform)[:, :, 0]
     assert_array_equal(found, Explicit(w, values).quantile(uniform))
 
 
 @given(sample=samples(), size=st.sampled_from([0.3, 3.0]))
-def test_scores_are_double_sums_over_the_atoms(sample, size):
+def test_scores_are_double_sums_over_the_support(sample, size):
     values, weights, rng = sample
-    atoms = atoms_of(values + 1e4, weights)  # far from zero, against cancellation
-    t, w = laws_of(atoms, rng, 5, size)
+    support = support_of(values + 1e4, weights)  # far from zero, against cancellation
+    t, w = distributions_of(support, rng, 5, size)
     points = np.concatenate([values[:1], rng.normal(size=4)]) + 1e4
-    found, marginal = energy_scores(Laws(Support(atoms), Fixed(t)), points[:, None])
+    found, marginal = Signed(support, Fixed(t)).energy_scores(points[:, None])
     apart = np.abs(values[:, None] - values)
     near = np.abs(points[:, None] - (values + 1e4))
     expected = Explicit(w, values).energy(apart, near)
     assert_allclose(found, expected, atol=1e-8 * (1 + np.abs(w).sum(axis=1).max() ** 2))
-    shares = np.tile(atoms.shares, (5, 1))
+    shares = np.tile(support.points.shares, (5, 1))
     assert_allclose(marginal, Explicit(shares, values).energy(apart, near), atol=1e-9)
 
 
@@ -137,11 +137,12 @@ def test_scores_are_double_sums_over_the_atoms(sample, size):
 def test_cdfs_stay_below_the_bound_of_their_block(sample, size):
     """Else a quantile could be sought beyond its block."""
     values, weights, rng = sample
-    atoms = atoms_of(values, weights)
-    ordered = order_by(atoms, 0)
-    t, w = laws_of(atoms, rng, 3, size)
-    mass = 1 + t @ atoms.mean
-    top = quantiles_module._bounds(ordered, t, mass)
+    support = support_of(values, weights)
+    sums = support.prefix_sums(0)
+    ordered = sums.ordering
+    t, w = distributions_of(support, rng, 3, size)
+    mass = 1 + t @ support.mean
+    top = quantiles_module._bounds(sums.tables, t, mass)
     F = np.cumsum(w[:, ordered.order], axis=1)
     block = np.repeat(np.arange(top.shape[1]), np.diff(ordered.edges))
     inside = ordered.last & (np.arange(len(values)) < len(values) - 1)
@@ -151,20 +152,21 @@ def test_cdfs_stay_below_the_bound_of_their_block(sample, size):
 def test_a_level_may_be_reached_inside_a_block_and_lost_again():
     """The running maximum of a cdf counts, not the cdf at the ends of blocks."""
     values = np.arange(640.0)
-    atoms = atoms_of(values, scale=20.0, rank=33)
-    ordered = order_by(atoms, 0)
+    support = support_of(values, scale=20.0, rank=33)
+    sums = support.prefix_sums(0)
+    ordered = sums.ordering
     assert len(ordered.edges) == 11
     target = np.where((values > 100) & (values < 115), 30.0, 0.0)
     target -= np.where((values >= 115) & (values < 130), 30.0, 0.0)
-    psi = atoms.features(values[:, None])
+    psi = support.features(values[:, None])
     t = np.linalg.lstsq(psi, target, rcond=None)[0][None, :]
-    w = atoms.shares * (1 + t @ psi.T)
+    w = support.points.shares * (1 + t @ psi.T)
     w /= w.sum()
     F = np.cumsum(w)
     level = 0.9 * F[:192].max()
     at_edges = F[ordered.edges[1:4] - 1]
     assert (at_edges < level).all()  # none of the first blocks ends above the level
-    found = quantiles(ordered, t, 1 + t @ atoms.mean, np.array([[level]]))
+    found = quantiles(sums, t, 1 + t @ support.mean, np.array([[level]]))
     assert found[0, 0] == Explicit(w, values).quantile([level])[0, 0]
     assert found[0, 0] < 130
 
@@ -174,25 +176,26 @@ def test_a_level_may_be_reached_inside_a_block_and_lost_again():
 )
 def test_sums_do_not_depend_on_blocks_of_rows_or_threads(executor, rng):
     values, w = rng.normal(size=2000).round(2), rng.integers(0, 3, 2000) / 3
-    first = order_by(atoms_of(values, w), 0)
-    other = order_by(atoms_of(values, w, executor), 0)
+    first = support_of(values, w).prefix_sums(0)
+    other = support_of(values, w, executor).prefix_sums(0)
     close = {"rtol": 1e-12, "atol": 1e-13}
-    assert_array_equal(other.order, first.order)
-    assert_array_equal(other.edges, first.edges)
-    for name in ("table", "first", "slack", "spread"):
-        assert_allclose(getattr(other, name), getattr(first, name), **close)
+    assert_array_equal(other.ordering.order, first.ordering.order)
+    assert_array_equal(other.ordering.edges, first.ordering.edges)
+    assert_allclose(other.spread, first.spread, **close)
+    for name in ("table", "first", "slack"):
+        assert_allclose(getattr(other.tables, name), getattr(first.tables, name), **close)
     points = rng.normal(size=99)
     for a, b in zip(other.prefix(points), first.prefix(points), strict=True):
         assert_allclose(a, b, **close)
 
 
-def test_many_laws_are_worked_on_some_at_a_time(monkeypatch, rng):
+def test_many_distributions_are_worked_on_some_at_a_time(monkeypatch, rng):
     values = rng.normal(size=500)
-    atoms = atoms_of(values)
-    t, w = laws_of(atoms, rng, 60, 5.0)
-    monkeypatch.setattr(ordered_module, "_LAWS", 3)
+    support = support_of(values)
+    t, w = distributions_of(support, rng, 60, 5.0)
+    monkeypatch.setattr(sorted_module, "_GROUP", 3)
     monkeypatch.setattr(quantiles_module, "_CELLS", 70)
-    dists, explicit = Laws(Support(atoms), Fixed(t)), Explicit(w, values)
+    dists, explicit = Signed(support, Fixed(t)), Explicit(w, values)
     levels = np.array([0.2, 0.6])
     assert_array_equal(dists.quantile(levels)[:, :, 0], explicit.quantile(levels))
     points = values[:50]
@@ -212,10 +215,11 @@ def test_columns_are_ordered_one_by_one(rng):
     )
     mean = basis.features(table).mean(axis=0)
     rows = as_rows(table, where="t", name="Y")
-    atoms = Atoms(basis, Encoding((None, None)), rows, None, mean, Executor(1))
+    points = SupportPoints(rows, Encoding((None, None)), None, Executor(1))
+    support = KernelSupport.of(points, basis, mean)
     t = np.array([[0.5, -0.7], [0.0, 0.0]])
     w = 1 + t @ basis.features(table).T
     explicit = Explicit(w / w.sum(axis=1, keepdims=True), table)
     levels = np.array([0.1, 0.5, 0.9])
-    found = Laws(Support(atoms), Fixed(t)).quantile(levels)
+    found = Signed(support, Fixed(t)).quantile(levels)
     assert_array_equal(found, explicit.quantile(levels))

@@ -11,11 +11,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import jointdist as jd
 from jointdist import scores
 from jointdist.distributions.conditional import Conditional
-from jointdist.distributions.location_scale import Moved
+from jointdist.distributions.location_scale import LocationScale
 from jointdist.errors import ToleranceWarning
 from jointdist.kernels import Gaussian
 from jointdist.models.conformal import ConformalCalibration
-from jointdist.projection.recalibration import Recalibrated, Recalibration, valid
+from jointdist.projection.recalibration import Recalibration, proper, recalibrated
 
 SIDES = Gaussian(1.0), Gaussian(1.0)
 FAILS = {
@@ -107,15 +107,23 @@ def test_coverage_of_exchangeable_rows(base):
 
 
 class Narrow(jd.JointDistribution):
-    """Laws that are drawn together around their means, and so too sure of themselves."""
+    """Overconfident distributions: drawn together around their means."""
 
     stretch = 0.5
 
     def given(self, x=None, *, y=None):
-        dists = super().given(x, y=y)._laws
-        mean, s = dists.means() + dists.atoms.origin, self.stretch
-        scale, how = np.full_like(mean, s), {"names": dists.encoding, "unit": np.ones(1)}
-        return Conditional(Moved.of(dists, dists.queries, (1 - s) * mean, scale, **how))
+        dists = super().given(x, y=y).distributions
+        mean, s = dists.means(), self.stretch
+        return Conditional(
+            LocationScale(
+                residuals=dists,
+                conditions=dists.conditions,
+                location=(1 - s) * mean,
+                scale=np.full_like(mean, s),
+                encoding=dists.encoding,
+                unit=np.ones(1),
+            )
+        )
 
 
 class Narrower(Narrow):
@@ -128,7 +136,7 @@ def test_a_model_that_is_too_sure_of_itself_is_mended():
     narrow = Narrow(*SIDES, regularization=1e-2, random_state=0)
     before = narrow.fit(X, y).given(X_test)
     dist = ConformalCalibration(narrow, random_state=0).fit(X, y).given(X_test)
-    assert isinstance(dist._laws, Moved)
+    assert isinstance(dist.distributions, LocationScale)
     assert scores.coverage(before, y_test).mean() < 0.7
     low, high = stats.beta(541, 60).ppf([1e-3, 1 - 1e-3])  # of 600 rows held back
     assert low - 0.02 < scores.coverage(dist, y_test).mean() < high + 0.02
@@ -158,7 +166,7 @@ def test_outcomes_beyond_all_atoms_leave_no_finite_end():
         Narrower(*SIDES, regularization=1e-2, random_state=0), random_state=0
     )
     dist = model.fit(X, y).given(X[:3])
-    with pytest.warns(ToleranceWarning, match="beyond all atoms"):
+    with pytest.warns(ToleranceWarning, match="beyond all support points"):
         assert_array_equal(dist.interval(0.9), [[-np.inf, np.inf]] * 3)
     assert np.isfinite(dist.quantile([0.05, 0.95])).all()
 
@@ -166,9 +174,9 @@ def test_outcomes_beyond_all_atoms_leave_no_finite_end():
 @pytest.mark.parametrize("name", BASES)
 def test_levels_that_are_even_leave_laws_alone(name):
     X, y = data(300)
-    dists = valid(BASES[name].fit(X, y).given(X[:7])._laws)
+    dists = proper(BASES[name].fit(X, y).given(X[:7]).distributions)
     even = Recalibration.of(np.arange(1, 100) / 100)
-    same = Recalibrated(dists, even)
+    same = recalibrated(dists, even)
     at = np.linspace(-2, 2, 9)
     assert_allclose(
         same.cdf(at, grid=True), Conditional(dists).cdf(at, grid=True), atol=1e-12
@@ -178,11 +186,11 @@ def test_levels_that_are_even_leave_laws_alone(name):
 
 def test_valid_laws_stay_as_they_are_and_signed_ones_rise():
     X, y = data(300)
-    projected = joint().fit(X, y).given(X[:5])._laws
-    assert valid(projected) is projected
+    projected = joint().fit(X, y).given(X[:5]).distributions
+    assert proper(projected) is projected
     signed = joint(1e-5, "none").fit(X, y).given(X[:50])
     assert signed.negative_share().max() > 0.01
-    mended = Conditional(valid(signed._laws))
+    mended = Conditional(proper(signed.distributions))
     assert mended.negative_share().max() == 0
     assert_allclose(mended.mass(), 1)
     levels = [0.1, 0.5, 0.9]  # those of the running maximum, as they were
@@ -320,7 +328,7 @@ def test_the_score_is_the_skill_beside_the_outcomes_of_the_fit():
         (
             ConformalCalibration(joint()),
             ["a", "b"] * 25,
-            "`Y` must be one column of numbers. Got words",
+            "`Y` must be one column of numbers. Got categories",
         ),
         (
             ConformalCalibration(joint()),

@@ -166,10 +166,13 @@ def test_marginals_are_of_x_or_y(model):
     ("event", "message"),
     [
         (lambda y: y, r"a function to True or False\. Got values of type float64"),
-        (lambda y: y[:2] > 0, r"a function of 60 atoms to 60 values\. Got shape \(2,\)"),
-        (lambda _: True, r"a function of 60 atoms to 60 values\. Got shape \(\)"),
-        (Y > 0, r"a function of the atoms\. Got array"),
-        (None, r"a function of the atoms\. Got None"),
+        (
+            lambda y: y[:2] > 0,
+            r"a function of 60 support points to 60 values\. Got shape \(2,\)",
+        ),
+        (lambda _: True, r"a function of 60 support points to 60 values\. Got shape \(\)"),
+        (Y > 0, r"a function of the support points\. Got array"),
+        (None, r"a function of the support points\. Got None"),
     ],
 )
 def test_events_are_functions_to_true_or_false(dist, event, message):
@@ -178,18 +181,23 @@ def test_events_are_functions_to_true_or_false(dist, event, message):
 
 
 def test_events_of_several_columns_are_one_answer_a_row(vector):
-    with pytest.raises(ValueError, match=r"60 atoms to 60 values\. Got shape \(60, 2\)"):
+    with pytest.raises(
+        ValueError, match=r"60 support points to 60 values\. Got shape \(60, 2\)"
+    ):
         vector.prob(lambda x: x > 0)
 
 
 @pytest.mark.parametrize(
     ("f", "message"),
     [
-        (lambda y: y[:3], r"a function of 60 atoms to 60 values\. Got shape \(3,\)"),
-        (lambda _: 1.0, r"a function of 60 atoms to 60 values\. Got shape \(\)"),
+        (
+            lambda y: y[:3],
+            r"a function of 60 support points to 60 values\. Got shape \(3,\)",
+        ),
+        (lambda _: 1.0, r"a function of 60 support points to 60 values\. Got shape \(\)"),
         (lambda y: y.astype(str), r"a function to numbers\. Got values of type <U"),
         (lambda y: y * 1j, r"a function to numbers\. Got values of type complex128"),
-        (3, r"a function of the atoms\. Got 3"),
+        (3, r"a function of the support points\. Got 3"),
     ],
 )
 def test_expectations_are_of_functions_to_numbers(dist, f, message):
@@ -212,7 +220,7 @@ def test_levels_are_between_zero_and_one(dist, levels):
 @pytest.mark.parametrize(
     ("points", "message"),
     [
-        ([1.0, 2.0], r"one point for each of the 9 laws if not `grid`\. Got 2"),
+        ([1.0, 2.0], r"one point for each of the 9 distributions if not `grid`\. Got 2"),
         ([[1.0, 2.0]], r"a table of 1 columns\. Got 2"),
         (np.nan, r"finite, without NaN or infinity\. Got nan at row 0"),
         ("oak", r"numeric\. Got values of type <U"),
@@ -249,15 +257,15 @@ def test_draws_are_counted(dist, size):
 
 @pytest.mark.parametrize("name", ["mean", "var", "std", "cov", "second_moment", "median"])
 def test_words_have_no_moments(words, name):
-    told = rf"^Conditional\.{name}: `the law` must be of numbers\. Got words in column 0; ask `pr"
-    with pytest.raises(ValueError, match=told):
+    rule = r"`the distribution` must be of numbers\. Got categories in column 0; ask `pr"
+    with pytest.raises(ValueError, match=rf"^Conditional\.{name}: {rule}"):
         getattr(words, name)()
 
 
 @pytest.mark.parametrize("name", ["cdf", "quantile", "interval"])
 def test_words_have_no_order(words, name):
     with pytest.raises(
-        ValueError, match=rf"^Conditional\.{name}: `the law` must be of numbers"
+        ValueError, match=rf"^Conditional\.{name}: `the distribution` must be of numbers"
     ):
         getattr(words, name)(0.5)
 
@@ -275,18 +283,20 @@ def test_discrete_laws_have_no_density(words, name):
 
 
 def test_pictures_are_of_a_few_scalar_laws(dist, vector):
-    told = r"^Conditional\.plot: `the law` must be of at most 8 conditions\. Got 9; choose some"
-    with pytest.raises(ValueError, match=told):
+    rule = r"`the distribution` must be of at most 8 conditions\. Got 9; choose some"
+    with pytest.raises(ValueError, match=rf"^Conditional\.plot: {rule}"):
         dist.plot()
     with pytest.raises(
-        ValueError, match=r"^Conditional\.plot: `the law` must be of one column"
+        ValueError, match=r"^Conditional\.plot: `the distribution` must be of one column"
     ):
         vector.plot()
 
 
 @pytest.mark.parametrize("index", ["first", 1.5, -10])
 def test_laws_are_chosen_by_number(dist, index):
-    with pytest.raises(IndexError, match=r"^Conditional: .*, where there are 9 laws$"):
+    with pytest.raises(
+        IndexError, match=r"^Conditional: .*, where there are 9 distributions$"
+    ):
         dist[index]
 
 

@@ -538,7 +538,7 @@ def test_many_columns_that_are_held_are_counted():
             "x, z, tree",
             ["0, 2, ash", "1, 3, birch"],
         ),
-        ({"x": [0, 0]}, "", ["law 0", "law 1"]),
+        ({"x": [0, 0]}, "", ["distribution 0", "distribution 1"]),
     ],
 )
 def test_laws_are_labelled_by_what_tells_them_apart(words, conditions, title, labels):
@@ -551,7 +551,10 @@ def test_laws_are_labelled_by_what_tells_them_apart(words, conditions, title, la
 def test_laws_that_differ_in_much_are_numbered():
     X = np.random.default_rng(0).normal(size=(100, 4))
     legend = fitted(X, X[:, 0]).given(X[:2]).plot().get_legend()
-    assert [text.get_text() for text in legend.get_texts()] == ["law 0", "law 1"]
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "distribution 0",
+        "distribution 1",
+    ]
 
 
 def test_conditions_without_names_are_called_by_their_side(plain):

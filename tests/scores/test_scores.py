@@ -28,8 +28,8 @@ from jointdist import (
     scores,
 )
 from jointdist.data.executor import Executor
+from jointdist.distributions import signed
 from jointdist.distributions.conditions import Fixed
-from jointdist.distributions.signed import Laws
 from jointdist.errors import SignedDistributionWarning
 from jointdist.kernels import Delta, Gaussian
 
@@ -668,7 +668,7 @@ class TestScorers:
         )
         want = scores.coverage(data.dist, data.y, 0.5).mean()
         assert scorer(data.model, data.X, data.y) == want
-        told = "make_law_scorer(coverage, greater_is_better=True, level=0.5)"
+        told = "make_distribution_scorer(coverage, greater_is_better=True, level=0.5)"
         assert repr(scorer) == told
 
     def test_weights(self):
@@ -746,21 +746,27 @@ class TestScorers:
         scorer = scores.make_distribution_scorer(scores.pinball_loss, levels=0.2)
         again = pickle.loads(pickle.dumps(scorer))  # noqa: S301
         assert again(data.model, data.X, data.y) == scorer(data.model, data.X, data.y)
-        assert repr(again) == repr(scorer) == "make_law_scorer(pinball_loss, levels=0.2)"
-        assert repr(scores.neg_crps) == "make_law_scorer(crps)"
+        assert (
+            repr(again)
+            == repr(scorer)
+            == "make_distribution_scorer(pinball_loss, levels=0.2)"
+        )
+        assert repr(scores.neg_crps) == "make_distribution_scorer(crps)"
 
     def test_models_without_laws_are_refused(self):
         model = DummyRegressor().fit(self.X, self.y)
         message = (
-            r"^make_law_scorer: `estimator` must be a model that has laws `given` rows, or "
+            r"^make_distribution_scorer: `estimator` must be a model with a method `given`, or "
             r"a pipeline or search with one\. Got DummyRegressor\.$"
         )
         for wrapped in (model, make_pipeline(model)):
             with pytest.raises(ValueError, match=message):
                 scores.neg_crps(wrapped, self.X, self.y)
-        with pytest.raises(ValueError, match=r"^make_law_scorer: `score` must be a func"):
+        with pytest.raises(
+            ValueError, match=r"^make_distribution_scorer: `score` must be a func"
+        ):
             scores.make_distribution_scorer("crps")
-        message = r"^make_law_scorer\(crps\): `sample_weight` must be one number for each"
+        message = r"^make_distribution_scorer\(crps\): `sample_weight` must be one number for each"
         data = case("scalar", "JDL")
         with pytest.raises(ValueError, match=message):
             scores.neg_crps(data.model, data.X, data.y, sample_weight=[1.0])
@@ -772,7 +778,7 @@ class TestArguments:
         dist, score = case("scalar", "JDL").dist, OF_OUTCOMES[name]
         y = "truth" if name == "second_moment_loss" else "y"
         for bad, rule in [
-            ([1.0, 2.0], "one outcome for each of the 17 laws. Got 2 outcomes"),
+            ([1.0, 2.0], "one outcome for each of the 17 distributions. Got 2 outcomes"),
             (np.ones((Q, 2)), "a table of 1 columns. Got 2"),
             (
                 np.append(np.ones(Q - 1), np.nan),
@@ -789,7 +795,7 @@ class TestArguments:
         rest = [np.ones(Q)] if name in OF_OUTCOMES else []
         score = EVERY[name]
         rule = "a Conditional, as `given` returns it. Got JointDistribution"
-        with pytest.raises(ValueError, match=f"^{name}: `law` must be {rule}"):
+        with pytest.raises(ValueError, match=f"^{name}: `dist` must be {rule}"):
             score(case("scalar", "JDL").model, *rest)
 
     @pytest.mark.parametrize("name", [*OF_A_COLUMN, "width"])
@@ -797,12 +803,12 @@ class TestArguments:
         score = EVERY[name]
         for kind, got in [
             ("vector", "3 columns"),
-            ("words", "words"),
+            ("words", "categories"),
             ("mixed", "2 columns"),
         ]:
             data = case(kind, "JDL")
             rest = [] if name == "width" else [data.y]
-            message = f"^{name}: `law` must be of one column of numbers. Got {got}"
+            message = f"^{name}: `dist` must be of one column of numbers. Got {got}"
             with pytest.raises(ValueError, match=message):
                 score(data.dist, *rest)
 
@@ -811,7 +817,7 @@ class TestArguments:
         data = case("words", "JDL")
         rest = [] if score is scores.indefinite_share else [data.y]
         with pytest.raises(
-            ValueError, match=r"second_moment: `the law` must be of numbers"
+            ValueError, match=r"second_moment: `the distribution` must be of numbers"
         ):
             score(data.dist, *rest)
 
@@ -859,10 +865,8 @@ class TestArguments:
 
     def test_what_has_no_density(self):
         data = case("mixed", "JDL")
-        rule = (
-            r"of a variable with a density or few values\. Got one of words beside numbers"
-        )
-        with pytest.raises(ValueError, match=f"^log_score: `law` must be {rule}"):
+        rule = r"of a variable with a density or few values\. Got one of categories beside numbers"
+        with pytest.raises(ValueError, match=f"^log_score: `dist` must be {rule}"):
             scores.log_score(data.dist, data.y)
 
     def test_truths(self):
@@ -885,7 +889,7 @@ class TestArguments:
         data = case("scalar", "JDL")
         for score in (scores.brier_score, scores.logistic_loss):
             with pytest.raises(
-                ValueError, match=r"`event` must be a function of the atoms"
+                ValueError, match=r"`event` must be a function of the support points"
             ):
                 score(data.dist, data.y, "y > 3")
             with pytest.raises(
@@ -929,16 +933,22 @@ class TestMissingLaws:
         """Return three laws, the second without mass; what they were; outcomes."""
         data = case("scalar", "free JDL")
         usual = data.dist[:3]
-        t, mean = usual._laws.queries.t.copy(), usual._atoms.mean
+        t, mean = usual.distributions.conditions.t.copy(), usual.distributions.support.mean
         t[1] = -2 * mean / (mean @ mean)
-        return Conditional(Laws(usual._laws.support, Fixed(t))), usual, data.y[:3]
+        return (
+            Conditional(signed.Signed(usual.distributions.support, Fixed(t))),
+            usual,
+            data.y[:3],
+        )
 
     @pytest.mark.parametrize("name", EVERY)
     def test_have_scores_of_nan(self, name):
         dist, usual, y = self.dists()
         score = EVERY[name]
         rest = [y] if name in OF_OUTCOMES else []
-        with pytest.warns(SignedDistributionWarning, match="1 of 3 conditions have no law"):
+        with pytest.warns(
+            SignedDistributionWarning, match="1 of 3 conditions have no distribution"
+        ):
             found = score(dist, *rest)
         if name == "reliability_curve":
             assert np.isnan(found.observed).all()

@@ -1,1 +1,1 @@
-"""Weights on support points, and every question that can be asked of them."""
+"""Weights on support points, and every question asked of the distributions they form."""

@@ -1,4 +1,4 @@
-"""What laws are asked, checked: levels, points, functions of the atoms."""
+"""Arguments of questions to distributions, checked: levels, points, functions."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -12,6 +12,7 @@ from jointdist.errors import Text, require
 
 __all__ = [
     "Points",
+    "decoded",
     "levels_of",
     "numbers_of",
     "points_of",
@@ -21,16 +22,16 @@ __all__ = [
 
 
 class Points(NamedTuple):
-    """Where laws are asked.
+    """Where distributions are evaluated.
 
     Attributes
     ----------
     at : array of shape (k, d)
         The points, coded.
     alone : bool
-        Whether it is a single one, for all laws.
+        Whether it is a single point, for all distributions.
     paired : bool
-        Whether law i is asked at point i, or each at all.
+        Whether distribution i is evaluated at point i, or all at all.
     """
 
     at: Vector
@@ -39,30 +40,31 @@ class Points(NamedTuple):
 
 
 def points_of(
-    method: str, encoding: Encoding, dists: int, y: Any, *, grid: bool | None
+    method: str, encoding: Encoding, n: int, y: Any, *, grid: bool | None
 ) -> Points:
-    """Return the points that a method is given.
+    """Return the points given to a method, coded.
 
     Parameters
     ----------
     method : str
         The method, for messages.
     encoding : Encoding
-        Of the side of the laws.
-    dists : int
-        The number of laws.
+        The columns of the distributions.
+    n : int
+        The number of distributions.
     y : number, or array of shape (k,) or (k, d)
-        A point for all laws, or several.
+        A point for all distributions, or several.
     grid : bool, optional
-        Whether every law is asked at every point; by default unless there are as many.
+        Whether all distributions are evaluated at all points; by default unless there are as
+        many points as distributions.
     """
     where, d = f"Conditional.{method}", encoding.width
     shape = np.shape(y)
     alone = len(shape) == (0 if d == 1 else 1)
     table = np.reshape(y, (1, d)) if alone and (d == 1 or shape == (d,)) else y
     rows = encoding.encode(table, where=where, name="y", vector=True)
-    rule = f"one point for each of the {dists} laws if not `grid`"
-    alike = rows.n == dists
+    rule = f"one point for each of the {n} distributions if not `grid`"
+    alike = rows.n == n
     require(grid is not False or alone or alike, where, "y", rule, Text(f"{rows.n}"))
     return Points(np.asarray(rows.read(0, rows.n)), alone, alike and not alone and not grid)
 
@@ -99,20 +101,43 @@ def levels_of(method: str, levels: ArrayLike) -> Vector:
 
 
 def require_numbers(method: str, encoding: Encoding) -> None:
-    """Raise unless all columns of the laws are numbers."""
-    words = [encoding.label(i) for i, known in enumerate(encoding.categories) if known]
-    got = Text(f"words in column {', '.join(words)}; ask `prob`, `mode` or `weights`")
-    require(encoding.numeric, f"Conditional.{method}", "the law", "of numbers", got)
+    """Raise unless all columns of the distributions are numeric.
+
+    Parameters
+    ----------
+    method : str
+        The method, for messages.
+    encoding : Encoding
+        The columns.
+    """
+    names = [encoding.label(i) for i, kind in enumerate(encoding.categories) if kind]
+    got = Text(f"categories in column {', '.join(names)}; ask `prob`, `mode` or `weights`")
+    where, rule = f"Conditional.{method}", "of numbers"
+    require(encoding.numeric, where, "the distribution", rule, got)
+
+
+def decoded(encoding: Encoding, points: Vector) -> NDArray[Any]:
+    """Return coded points as users know them: categories, and no axis for a single column.
+
+    Parameters
+    ----------
+    encoding : Encoding
+        The columns.
+    points : array of shape (..., d)
+        The points, coded.
+    """
+    found = encoding.decode(points)
+    return found[..., 0] if encoding.width == 1 else found
 
 
 def numbers_of(
     method: str,
     name: str,
     f: Callable[[Any], ArrayLike],
-    atoms: NDArray[Any],
+    points: NDArray[Any],
     kind: type = float,
 ) -> Vector:
-    """Return what a function of users gives for a block of atoms, checked.
+    """Return the values of a user's function at a block of support points, checked.
 
     Parameters
     ----------
@@ -120,18 +145,18 @@ def numbers_of(
         The method and its argument, for messages.
     f : callable
         The function.
-    atoms : array of shape (b,) or (b, d)
-        The atoms.
+    points : array of shape (b,) or (b, d)
+        The points.
     kind : {float, bool}, default=float
-        What the function must give.
+        What the function must return.
     """
-    where, n = f"Conditional.{method}", len(atoms)
-    require(callable(f), where, name, "a function of the atoms", f)
-    found = np.asarray(f(atoms))
-    kinds, words = ("b", "True or False") if kind is bool else ("biuf", "numbers")
+    where, n = f"Conditional.{method}", len(points)
+    require(callable(f), where, name, "a function of the support points", f)
+    found = np.asarray(f(points))
+    kinds, results = ("b", "True or False") if kind is bool else ("biuf", "numbers")
     got = Text(f"values of type {found.dtype}")
-    require(found.dtype.kind in kinds, where, name, f"a function to {words}", got)
+    require(found.dtype.kind in kinds, where, name, f"a function to {results}", got)
     shape = (n,) if kind is bool else (n, *found.shape[1:])
-    rule = f"a function of {n} atoms to {n} values"
+    rule = f"a function of {n} support points to {n} values"
     require(found.shape == shape, where, name, rule, Text(f"shape {found.shape}"))
     return found.astype(np.float64)

@@ -1,12 +1,12 @@
-r"""Conditional laws, Eq. `QXYYXcond`: what people come for.
+r"""Conditional distributions, Eq. `QXYYXcond`: what a fitted model is asked.
 
-A law of the model is a weight on each atom of the sample,
-:math:`w_j(x) = \omega_j (1 + h(x, y_j)) / \text{mass}(x)`. The weights themselves are
-formed only by :meth:`Conditional.weights`.
+A conditional distribution of the model is a weight on each support point,
+:math:`w_j(x) = \omega_j (1 + h(x, y_j)) / \text{mass}(x)`. The weights themselves are formed
+only by :meth:`Conditional.weights`.
 """
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,18 +14,16 @@ from numpy.typing import ArrayLike, NDArray
 from jointdist._array import Vector
 from jointdist._random import Seed, generator
 from jointdist.data.encoding import Encoding
-from jointdist.data.frames import to_frame
-from jointdist.distributions import weights as scan
 from jointdist.distributions.arguments import (
-    Points,
+    decoded,
     levels_of,
     numbers_of,
     points_of,
     require_numbers,
     within_numbers,
 )
-from jointdist.distributions.drawing import axes, bars, curves
-from jointdist.distributions.signed import Laws, Projection
+from jointdist.distributions.protocols import Distributions, IntervalRule, Projection
+from jointdist.distributions.tabulation import frame_of, plot
 from jointdist.errors import (
     SignedDistributionWarning,
     Text,
@@ -41,24 +39,33 @@ if TYPE_CHECKING:
 __all__ = ["Conditional"]
 
 
+@final
 class Conditional:
-    r"""One law per condition, evaluated when asked.
+    r"""Conditional distributions, one for each condition, evaluated lazily.
 
-    The first axis of every result is that of the laws. A side of one column has scalar
-    laws, without an axis for columns; of several, the columns are the last axis.
+    The first axis of every result is that of the distributions. If the variable has one
+    column, distributions are scalar, without an axis for columns; if it has several, the
+    columns are the last axis.
 
-    By default no weight is negative: the laws of a model are projected when they are asked
-    for, and :meth:`projection` tells how far that has moved them. With other kinds of
-    ``positivity`` laws may be *signed*, so that some weights are negative. Means,
-    probabilities, cdfs, densities and all other expectations are then those of the
-    signed law; quantiles are those of the running maximum of its cdf; draws follow these
-    quantiles, and for several columns or words the law with negative weights set to
-    zero. :meth:`negative_share` tells how much is at stake.
+    By default no weight is negative: the distributions of a model are projected onto proper
+    ones, and :meth:`projection` reports how far that has moved them. With other kinds of
+    ``positivity`` distributions may be *signed*: some weights are negative. Means,
+    probabilities, cdfs, densities and all other expectations are then those of the signed
+    distribution; quantiles are those of the running maximum of its cdf; draws follow these
+    quantiles or, for several columns or categories, the distribution with negative weights
+    set to zero. :meth:`negative_share` reports how much weight is negative.
 
-    The laws of a :class:`~jointdist.ConditionalMeanEmbedding` are not divided by their
-    :meth:`mass`. What is linear in the law is then that of the embedding: means and other
-    expectations, probabilities, cdfs, densities, weights. The rest is that of the law
-    divided by its mass: variances and covariances, quantiles, draws, modes.
+    The distributions of a :class:`~jointdist.ConditionalMeanEmbedding` are not divided by
+    their :meth:`mass`. What is linear in the distribution is then that of the embedding: means
+    and other expectations, probabilities, cdfs, densities, weights. The rest is computed
+    after division by the mass: variances and covariances, quantiles, draws, modes.
+
+    Parameters
+    ----------
+    distributions : Distributions
+        What answers the questions.
+    intervals : IntervalRule, optional
+        What gives intervals, if not quantiles.
 
     Examples
     --------
@@ -74,71 +81,80 @@ class Conditional:
     ((2, 2), (2,))
     """
 
-    def __init__(self, dists: Laws) -> None:
-        self._laws, self._atoms = dists, dists.atoms
+    def __init__(
+        self, distributions: Distributions, intervals: IntervalRule | None = None
+    ) -> None:
+        self._dists, self._intervals = distributions, intervals
 
     def __len__(self) -> int:
-        return self._laws.queries.n
+        return self._dists.conditions.n
 
     def __getitem__(self, index: Any) -> "Conditional":
-        """Return the chosen laws; a single number gives one law."""
+        """Return the chosen distributions; a single number gives one distribution."""
         try:
             chosen = np.atleast_1d(np.arange(len(self))[index])
         except IndexError as error:
-            msg = f"Conditional: {error}, where there are {len(self)} laws"
+            msg = f"Conditional: {error}, where there are {len(self)} distributions"
             raise IndexError(msg) from None
         ok = chosen.size and chosen.ndim == 1 and index is not None
-        require(ok, "Conditional", "index", "a choice of at least one law", index)
-        return Conditional(self._laws.take(chosen))
+        require(ok, "Conditional", "index", "a choice of at least one distribution", index)
+        intervals = None if self._intervals is None else self._intervals.take(chosen)
+        return Conditional(self._dists.take(chosen), intervals)
 
     def __iter__(self) -> Iterator["Conditional"]:
         return (self[i] for i in range(len(self)))
 
     def __repr__(self) -> str:
-        atoms, dists = self._atoms, f"{len(self):,} law{'s' * (len(self) != 1)}"
-        columns = "one column" if atoms.width == 1 else f"{atoms.width} columns"
-        told = f"Conditional({dists} of {columns} on {atoms.n:,} atoms"
-        if self.encoding.numeric and atoms.width == 1:
+        q, d = len(self), self.encoding.width
+        columns = "one column" if d == 1 else f"{d} columns"
+        text = f"Conditional({q:,} distribution{'s' * (q != 1)} of {columns} on "
+        text += f"{self._dists.n_points:,} support points"
+        if self.encoding.numeric and d == 1:
             first = ", ".join(f"{mean:.4g}" for mean in self[:4].mean())
-            told += f"; means {first}{', ...' * (len(self) > 4)}"
-        return told + ")"
+            text += f"; means {first}{', ...' * (q > 4)}"
+        return text + ")"
+
+    @property
+    def distributions(self) -> Distributions:
+        """What answers the questions, on coded points and without checks."""
+        return self._dists
 
     @property
     def encoding(self) -> Encoding:
-        """What the columns of the laws are: their names, and the words in them."""
-        return self._laws.encoding
+        """The columns of the distributions: their names, and their categories."""
+        return self._dists.encoding
 
     @property
     def is_discrete(self) -> bool:
-        """Whether the laws are of words, or of few values that are taken many times."""
-        return self._atoms.discrete
+        """Whether the variable is categorical, or has few values that are taken often."""
+        return self._dists.is_discrete
 
     def mass(self) -> Vector:
-        """Return the weight of each law before it was normalised.
+        """Return the sum of the weights of each distribution before normalisation.
 
-        It is one for marginals ``"exact"``. Where it is not positive there is no law,
-        and answers are NaN. An embedding is not normalised: there it is the sum of the
-        weights.
+        It is one for marginals ``"exact"``. Where it is not positive there is no
+        distribution, and answers are NaN. An embedding is not normalised: its mass is the
+        sum of its weights.
         """
-        return self._laws.masses()
+        return self._dists.masses()
 
     def expect(self, f: Callable[[Any], ArrayLike]) -> NDArray[np.float64]:
-        """Return the expectation of a function, in one pass over the atoms.
+        """Return the expectation of a function, in one pass over the support points.
 
         Parameters
         ----------
         f : callable
-            From atoms, of shape ``(b,)`` or ``(b, d)``, to ``b`` numbers or ``b``
-            arrays of numbers of the same shape. It sees the atoms in blocks.
+            From points, of shape ``(b,)`` or ``(b, d)``, to ``b`` numbers or ``b`` arrays of
+            numbers of the same shape. It is called with blocks of support points.
         """
         shape: list[tuple[int, ...]] = []
 
         def values(z: Vector) -> Vector:
-            found = numbers_of("expect", "f", f, self._atoms.decoded(z))
+            found = numbers_of("expect", "f", f, decoded(self.encoding, z))
             shape.append(found.shape[1:])
             return found.reshape(len(found), -1)
 
-        means = self._laws.expect(values)
+        means = self._dists.expect(values)
         return means.reshape(len(self), *shape[0])
 
     def prob(self, event: Callable[[Any], ArrayLike]) -> Vector:
@@ -147,53 +163,43 @@ class Conditional:
         Parameters
         ----------
         event : callable
-            From atoms, of shape ``(b,)`` or ``(b, d)``, to ``b`` times True or False. It
-            sees the atoms in blocks.
+            From points, of shape ``(b,)`` or ``(b, d)``, to ``b`` times True or False. It is
+            called with blocks of support points.
         """
 
         def happens(z: Vector) -> Vector:
-            found = numbers_of("prob", "event", event, self._atoms.decoded(z), bool)
-            return found[:, None]
+            points = decoded(self.encoding, z)
+            return numbers_of("prob", "event", event, points, bool)[:, None]
 
-        return self._laws.expect(happens)[:, 0]
+        return self._dists.expect(happens)[:, 0]
 
     def mean(self) -> Vector:
         """Return the means, of shape ``(q,)`` or ``(q, d)``."""
-        self._require_numbers("mean")
-        shift = np.multiply.outer(self._laws.totals(), self._laws.origin)
-        return self._shaped(self._laws.means() + shift)
+        require_numbers("mean", self.encoding)
+        return self._shaped(self._dists.means())
 
     def second_moment(self) -> Vector:
         """Return the means of squares, or of products of columns ``(q, d, d)``."""
-        self._require_numbers("second_moment")
-        v, o = self._laws.means(), self._laws.origin
-        cross = v[:, :, None] * o
-        both = (
-            self._laws.products()
-            + cross
-            + np.swapaxes(cross, 1, 2)
-            + np.multiply.outer(self._laws.totals(), np.multiply.outer(o, o))
-        )
-        return both[:, 0, 0] if self._atoms.width == 1 else both
+        require_numbers("second_moment", self.encoding)
+        return self._squared(self._dists.second_moments())
 
     def cov(self) -> Vector:
         """Return the covariance matrices ``(q, d, d)``; variances for one column."""
-        self._require_numbers("cov")
-        cov = self._laws.covariances()
-        return cov[:, 0, 0] if self._atoms.width == 1 else cov
+        require_numbers("cov", self.encoding)
+        return self._squared(self._dists.covariances())
 
     def var(self) -> Vector:
-        """Return the variances; a signed law may have a negative one."""
-        self._require_numbers("var")
-        return self._shaped(self._laws.variances())
+        """Return the variances; a signed distribution may have a negative one."""
+        require_numbers("var", self.encoding)
+        return self._shaped(self._dists.variances())
 
     def std(self) -> Vector:
-        """Return the standard deviations; NaN where a signed law has none."""
-        self._require_numbers("std")
+        """Return the standard deviations; NaN where the variance is negative."""
+        require_numbers("std", self.encoding)
         var = self.var()
         if (var < 0).any():
             msg = (
-                f"Conditional.std: the variance of {(var < 0).sum()} signed laws is "
+                f"Conditional.std: the variance of {(var < 0).sum()} signed distributions is "
                 "negative, and the result NaN. Raise `regularization`, or ask the "
                 "model for `positivity`."
             )
@@ -206,14 +212,16 @@ class Conditional:
         Parameters
         ----------
         y : number, or array of shape (k,) or (k, d)
-            A point for all laws, or several.
+            A point for all distributions, or several.
         grid : bool, optional
-            Whether every law is asked at every point, with a result ``(q, k)``, or law i
-            at point i. By default the latter if there are as many points as laws.
+            Whether all distributions are evaluated at all points, with a result ``(q, k)``,
+            or distribution i at point i. By default the latter if there are as many points as
+            distributions.
         """
-        self._require_numbers("cdf")
-        points = self._points("cdf", within_numbers(y), grid)
-        found = self._laws.cdf(points.at, paired=points.paired)
+        require_numbers("cdf", self.encoding)
+        q, y = len(self), within_numbers(y)
+        points = points_of("cdf", self.encoding, q, y, grid=grid)
+        found = self._dists.cdf(points.at, paired=points.paired)
         return found[:, 0] if points.alone else found
 
     def quantile(self, levels: ArrayLike) -> Vector:
@@ -238,6 +246,12 @@ class Conditional:
     def interval(self, level: float = 0.9) -> Vector:
         """Return the lower and upper end of central intervals, ``(q, 2)``.
 
+        Those of a :class:`~jointdist.ConformalCalibration` have finite-sample marginal
+        coverage: a new outcome is inside with at least the probability ``level``, and with at
+        most ``2 / (k + 1)`` more for continuous distributions and k calibration rows, if it
+        is exchangeable with these. Ends are infinite if k is less than about
+        ``2 / (1 - level)``, or if too many outcomes were beyond all support points.
+
         Parameters
         ----------
         level : float, default=0.9
@@ -245,21 +259,23 @@ class Conditional:
         """
         ok = is_number(level, least=0, below=1) and level > 0
         require(ok, "Conditional.interval", "level", "a number between 0 and 1", level)
+        if self._intervals is not None:
+            return self._intervals.at(level)
         return self._quantile("interval", [(1 - level) / 2, (1 + level) / 2])
 
     def pdf(self, y: object, *, grid: bool | None = None) -> Vector:
         """Return the density.
 
-        That of a valid law is the law itself, smoothed as widely as Silverman's rule says of
-        its spread and effective size; it integrates to one. That of a signed law is the
-        sample, smoothed, times the ratio of the model, and integrates to one up to the
-        smoothing; of an embedding, a Gaussian of the same width around each of its atoms,
-        times their weights.
+        The density of a proper distribution is a kernel density estimate of its weights,
+        with Silverman's bandwidth for its spread and effective size; it integrates to one.
+        That of a signed distribution is a kernel density estimate of the sample times the
+        ratio of the model, and integrates to one up to the smoothing. That of an embedding is
+        a Gaussian of the same bandwidth around each support point, times the weights.
 
         Parameters
         ----------
         y : number, or array of shape (k,) or (k, d)
-            A point for all laws, or several.
+            A point for all distributions, or several.
         grid : bool, optional
             As in :meth:`cdf`.
         """
@@ -268,87 +284,89 @@ class Conditional:
     def logpdf(self, y: object, *, grid: bool | None = None) -> Vector:
         """Return the logarithm of the density; minus infinity where that is not positive.
 
-        That of a valid law is finite wherever y is.
+        That of a proper distribution is finite wherever y is.
 
         Parameters
         ----------
         y : number, or array of shape (k,) or (k, d)
-            A point for all laws, or several.
+            A point for all distributions, or several.
         grid : bool, optional
             As in :meth:`cdf`.
         """
         return self._pdf("logpdf", y, grid, log=True)
 
     def sample(self, size: int = 1, *, random_state: Seed = None) -> NDArray[Any]:
-        """Draw from each law, ``(q, size)`` or ``(q, size, d)``.
+        """Draw from each distribution, ``(q, size)`` or ``(q, size, d)``.
 
         Parameters
         ----------
         size : int, default=1
-            The number of draws from each law.
+            The number of draws from each distribution.
         random_state : int, Generator, RandomState, optional
             The seed.
         """
         where = "Conditional.sample"
         require(is_whole(size, least=1), where, "size", "an integer of at least 1", size)
         uniform = generator(where, random_state).random((len(self), size))
-        return self._known(self._laws.normalised.draws(uniform))
+        return self._decoded(self._dists.normalised.draws(uniform))
 
     def mode(self) -> NDArray[Any]:
         """Return the most likely value: of the largest density, or probability.
 
-        Equal rows count together where they are few; else, with words or a constant
-        column, it is the atom of the largest weight. Costs a scan over the atoms.
+        Equal rows count together where the variable has few values; else, with categories or
+        a constant column, it is the support point of the largest weight. Costs a scan over
+        the support points.
         """
-        return self._known(self._laws.normalised.modes())
+        return self._decoded(self._dists.normalised.modes())
 
     def weights(self) -> Vector:
-        """Return the weight of every atom under every law, ``(q, n)``."""
-        return self._laws.each(lambda t, m, _: scan.all_weights(self._atoms, t, m))
+        """Return the weights of all support points, ``(q, n)``."""
+        return self._dists.weights()
 
     def support_points(self) -> NDArray[Any]:
         """Return the values that the weights are on, ``(n,)`` or ``(n, d)``.
 
-        Laws of a :class:`~jointdist.DistributionRegressor` have atoms of their own, with a
-        first axis for the laws.
+        Distributions of a :class:`~jointdist.DistributionRegressor` have support points of
+        their own, with a first axis for the distributions.
         """
-        return self._atoms.decoded(self._laws.points())
+        return np.array(decoded(self.encoding, self._dists.points()))
 
     def negative_share(self) -> Vector:
-        """Return the negative weight, as a share of all weight taken as positive.
+        """Return the negative weight as a share of the sum of absolute weights.
 
-        Zero for a valid law. Costs a scan over all atoms.
+        Zero for a proper distribution. Costs a scan over all support points.
         """
-        atoms, dists = self._atoms, self._laws.normalised
-        return dists.each(lambda t, m, _: scan.negative_share(atoms, t, m))
+        return self._dists.negative_share()
 
     def projection(self) -> Projection:
-        """Return how far valid laws are from the signed ones that they stand for.
+        """Return how far projected distributions are from the signed ones.
 
-        Only laws with ``positivity`` ``"projected"`` or ``"isotonic"`` have been projected.
+        Only distributions of a ``positivity`` ``"projected"`` or ``"isotonic"`` have been
+        projected.
         """
-        report = self._laws.projection()
+        report = self._dists.projection()
         rule = 'of a model with positivity "projected" or "isotonic"'
         if report is None:
-            require(False, "Conditional.projection", "the law", rule, Text("not projected"))
+            where, got = "Conditional.projection", Text("not projected")
+            require(False, where, "the distribution", rule, got)
             raise AssertionError
         return report
 
     def effective_size(self) -> Vector:
-        """Return one over the sum of squared weights: how many atoms the law is worth."""
-        return self._laws.normalised.effective_size()
+        """Return one over the sum of squared weights: the effective number of points."""
+        return self._dists.effective_size()
 
     def novelty(self) -> Vector:
-        """Return how unlike the rows of the sample each condition is, from zero to one.
+        """Return how far out of distribution each condition is, from zero to one.
 
         The share of the kernel at the condition that the landmarks of the sample do not
         represent, or that exceeds the kernel of all rows, if it has no bound. Near one, the
-        model has seen nothing alike, and the law says little.
+        model has seen no similar row, and a projected distribution reverts to the marginal.
         """
-        return self._laws.queries.novelty()
+        return self._dists.conditions.novelty()
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw the densities of up to eight scalar laws, or bars of their probabilities.
+        """Draw densities, or bars of probabilities, of up to eight scalar distributions.
 
         Needs matplotlib (``pip install jointdist[plot]``).
 
@@ -357,80 +375,48 @@ class Conditional:
         ax : Axes, optional
             Where to draw; by default on new axes.
         """
-        where, got = "Conditional.plot", Text(f"{len(self)}; choose some, as law[:8]")
-        require(len(self) <= 8, where, "the law", "of at most 8 conditions", got)
-        one, got = self._atoms.width == 1, Text(f"{self._atoms.width}")
-        require(one, where, "the law", "of one column", got)
-        drawn = self._laws.few or not self._atoms.discrete
-        require(drawn, where, "the law", "of numbers or few words", Text("many words"))
-        ax = axes(where, ax)
-        title, labels = self._laws.queries.labels()
-        if self._laws.few:
-            known = self._atoms.distinct
-            chances = self._laws.expected(known.sums.T)
-            bars(ax, self._atoms.decoded(known.points), chances, labels)
-        else:
-            low, high = np.quantile(self.support_points(), [0.002, 0.998])
-            margin = 0.05 * (high - low)
-            y = np.linspace(low - margin, high + margin, 400)
-            curves(ax, y, self.pdf(y, grid=True), labels)
-        if self.encoding.names:
-            ax.set_xlabel(self.encoding.names[0])
-        if len(self) > 1:
-            ax.legend(title=title)
-        return ax
+        return plot(self, ax)
 
     def to_frame(self, levels: ArrayLike = (0.05, 0.5, 0.95)) -> Any:
-        """Return means, standard deviations and quantiles as a DataFrame, a row a law.
+        """Return means, standard deviations and quantiles as a DataFrame, a row each.
 
-        For a column of words, the probability of each.
+        For a categorical column, the probability of each category.
 
         Parameters
         ----------
         levels : array of shape (l,), default=(0.05, 0.5, 0.95)
             The levels of the quantiles.
         """
-        atoms = self._atoms
-        if atoms.width == 1 and not self.encoding.numeric and atoms.few:
-            chances = self._laws.expected(atoms.distinct.sums.T)
-            words = atoms.decoded(atoms.distinct.points)
-            return to_frame(dict(zip(map(str, words), chances.T, strict=True)))
-        levels = np.atleast_1d(levels)
-        told = {"mean": self.mean(), "std": self.std()}
-        found = self.quantile(levels)
-        told |= {f"q{level:g}": found[:, i] for i, level in enumerate(levels)}
-        return to_frame(told, self.encoding.names or tuple(map(str, range(atoms.width))))
+        return frame_of(self, levels)
 
     def _shaped(self, values: Vector) -> Vector:
-        return values[..., 0] if self._atoms.width == 1 else values
+        return values[..., 0] if self.encoding.width == 1 else values
 
-    def _known(self, points: Vector) -> NDArray[Any]:
-        """Return coded points as users know them; None or NaN where there is no law."""
+    def _squared(self, values: Vector) -> Vector:
+        return values[:, 0, 0] if self.encoding.width == 1 else values
+
+    def _decoded(self, points: Vector) -> NDArray[Any]:
+        """Return coded points as users know them; None or NaN if there is none."""
         none: NDArray[np.bool_] = np.asarray(np.isnan(points).any(axis=-1))
         if self.encoding.numeric or not none.any():
-            return self._atoms.decoded(points)
-        known = self._atoms.decoded(np.where(none[..., None], 0.0, points)).astype(object)
-        known[none] = None
-        return known
+            return decoded(self.encoding, points)
+        found = decoded(self.encoding, np.where(none[..., None], 0.0, points))
+        found = found.astype(object)
+        found[none] = None
+        return found
 
     def _quantile(self, method: str, levels: ArrayLike) -> Vector:
-        self._require_numbers(method)
+        require_numbers(method, self.encoding)
         p = levels_of(method, levels)
-        found = self._shaped(self._laws.normalised.quantile(np.atleast_1d(p)))
+        found = self._shaped(self._dists.normalised.quantile(np.atleast_1d(p)))
         return found[:, 0] if p.ndim == 0 else found
 
     def _pdf(
         self, method: str, y: object, grid: bool | None, *, log: bool = False
     ) -> Vector:
         got = Text("a discrete variable, which has none; ask `prob`, `mode` or `weights`")
-        smooth, where = not self._atoms.discrete, f"Conditional.{method}"
-        require(smooth, where, "y", "of a variable with a density", got)
-        points = self._points(method, y, grid)
-        found = self._laws.density(points.at, paired=points.paired, log=log)
+        where, rule = f"Conditional.{method}", "of a variable with a density"
+        require(not self.is_discrete, where, "y", rule, got)
+        points = points_of(method, self.encoding, len(self), y, grid=grid)
+        found = self._dists.density(points.at, paired=points.paired, log=log)
         return found[:, 0] if points.alone else found
-
-    def _points(self, method: str, y: object, grid: bool | None) -> Points:
-        return points_of(method, self.encoding, len(self), y, grid=grid)
-
-    def _require_numbers(self, method: str) -> None:
-        require_numbers(method, self.encoding)

@@ -1,14 +1,16 @@
-r"""The conditions of laws, and what the model makes of them.
+r"""The conditions of distributions, and the coefficients that the model gives them.
 
-Of a condition :math:`x` a law needs the coefficients :math:`t(x) = \tilde H \Psi_X(x)`
-and nothing else. They are computed when first asked for and kept, or made anew in parts
-where they would take too much memory.
+Of a condition :math:`x` a distribution needs the coefficients :math:`t(x) = \tilde H
+\Psi_X(x)` and nothing else. They are computed at the first question and stored, or computed
+anew in parts where they would take too much memory. See
+:class:`~jointdist.distributions.protocols.Conditions`.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -16,13 +18,14 @@ from jointdist._array import Array, Vector, to_numpy
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
 from jointdist.data.table import Rows
+from jointdist.distributions.protocols import LinearConditions
 from jointdist.lowrank.basis import Basis, host_features
 from jointdist.lowrank.novelty import TRUSTED, within
 
-__all__ = ["Fixed", "Queries", "told_apart"]
+__all__ = ["Derived", "Fixed", "Queries", "differing_columns"]
 
-_KEPT = 1 << 25  # numbers that are kept in memory, a quarter of a gigabyte
-_TOLD = 3  # columns that tell conditions apart, at most
+_KEPT = 1 << 25  # coefficients stored: a memory budget of a quarter of a gigabyte
+_MOST_LABELS = 3  # columns named in the label of a condition: more do not fit in a legend
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,11 +42,11 @@ class Fixed:
 
     @property
     def n(self) -> int:
-        """The number of laws."""
+        """The number of conditions."""
         return len(self.t)
 
     def parts(self) -> Iterator[Vector]:
-        """Yield the coefficients of all laws, some at a time."""
+        """Yield the coefficients of all distributions at once."""
         yield self.t
 
     def novelty(self) -> Vector:
@@ -51,17 +54,17 @@ class Fixed:
         return np.zeros(self.n)
 
     def labels(self) -> tuple[str, list[str]]:
-        """Return no name of conditions, and the number of each law."""
+        """Return no name of columns, and the number of each distribution."""
         return "", _numbered(self.n)
 
     def take(self, rows: Any) -> "Fixed":
-        """Return the chosen laws."""
+        """Return the chosen conditions."""
         return Fixed(self.t[rows])
 
 
 @dataclass(frozen=True, eq=False)
 class Queries:
-    """Rows of conditions.
+    """Rows of the conditioning side, with a model that maps them to coefficients.
 
     Attributes
     ----------
@@ -70,20 +73,20 @@ class Queries:
     basis : Basis
         The basis of the side that they are on.
     H : array of shape (m_given, m)
-        The coefficients of the model, towards the side of the laws.
+        The coefficients of the model, towards the side of the distributions.
     executor : Executor
         How row blocks are worked on.
     encoding : Encoding
-        How words of the conditions became numbers.
+        How categories of the conditions became numbers.
     offset : float, default=0.0
         What is added to all coefficients.
     trusted : float, default=0.0
-        The share of the kernel at a condition that its features must represent. Below, the
-        coefficients are less in proportion, before the offset: far from the sample they say
-        nothing. Zero stands for conditions that are trusted wherever they are.
+        The share of the kernel at a condition that its features must represent. Below it, the
+        coefficients shrink in proportion, before the offset: far out of distribution they
+        revert to the marginal. Zero switches this off.
     most : float, default=inf
-        The largest kernel of a row of the sample. Features that are longer count as if they
-        were as long, and the less the longer they are where the kernel is far beyond.
+        The largest kernel of a row of the sample. Longer features are shortened to that
+        length, and shrink further where the kernel is far beyond.
     """
 
     rows: Rows
@@ -97,20 +100,20 @@ class Queries:
 
     @property
     def n(self) -> int:
-        """The number of laws."""
+        """The number of conditions."""
         return self.rows.n
 
     @cached_property
     def t(self) -> Vector:
-        """The coefficients of all laws, of shape ``(q, m)``."""
+        """The coefficients of all distributions, of shape ``(q, m)``."""
 
         def block(_start: int, z: Array) -> Vector:
             psi = host_features(self.basis, z)
             t: Vector = psi @ self.H
             if self.trusted:
-                known, reach = self._known(psi, z)
+                represented, reach = self._represented(psi, z)
                 trust = np.sqrt(reach * np.minimum(reach / TRUSTED, 1.0))
-                trust *= np.minimum(known / self.trusted, 1.0)
+                trust *= np.minimum(represented / self.trusted, 1.0)
                 t = np.where(trust[:, None] > 0, t * trust[:, None], 0.0)
             t += self.offset
             return t
@@ -118,26 +121,26 @@ class Queries:
         return np.concatenate(list(self.executor.map(block, self.rows)))
 
     def novelty(self) -> Vector:
-        """Return how unlike the sample each condition is, from zero to one."""
+        """Return how far out of distribution each condition is, from zero to one."""
 
         def block(_start: int, z: Array) -> Vector:
-            known, reach = self._known(host_features(self.basis, z), z)
-            return 1 - reach * known
+            represented, reach = self._represented(host_features(self.basis, z), z)
+            return 1 - reach * represented
 
         return np.concatenate(list(self.executor.map(block, self.rows)))
 
-    def _known(self, psi: Vector, z: Array) -> tuple[Vector, Vector]:
-        """Return what features represent of the kernel at conditions, and their reach."""
+    def _represented(self, psi: Vector, z: Array) -> tuple[Vector, Vector]:
+        """Return the share of the kernel that features represent, and their reach."""
         phi = psi + to_numpy(self.basis.mean) @ to_numpy(self.basis.rotation)  # rotated
         missed = np.clip(to_numpy(self.basis.map.novelty(phi, z)), 0.0, 1.0)
         return 1 - np.nan_to_num(missed, nan=1.0), within(self.basis.map, phi, z, self.most)
 
     def labels(self) -> tuple[str, list[str]]:
-        """Return what tells few conditions apart: names of columns, and their values."""
-        return told_apart(self.rows, self.encoding)
+        """Return the names of the columns that tell conditions apart, and their values."""
+        return differing_columns(self.rows, self.encoding)
 
     def parts(self) -> Iterator[Vector]:
-        """Yield the coefficients of all laws, as many at a time as may be kept."""
+        """Yield the coefficients of all distributions, as many at a time as fit in memory."""
         step = max(_KEPT // max(self.H.shape[1], 1), 1)
         if self.n <= step:
             yield self.t
@@ -146,35 +149,72 @@ class Queries:
             yield self.take(np.arange(start, min(start + step, self.n))).t
 
     def take(self, rows: Any) -> "Queries":
-        """Return the chosen laws."""
+        """Return the chosen conditions."""
         chosen = replace(self, rows=self.rows.subset(np.arange(self.n)[rows]))
         if "t" in vars(self):
             vars(chosen)["t"] = self.t[rows]
         return chosen
 
 
-def told_apart(rows: Rows, encoding: Encoding) -> tuple[str, list[str]]:
-    """Return the names of columns that tell few conditions apart, and their values.
+@dataclass(frozen=True, eq=False)
+class Derived(ABC):
+    """Conditions of distributions that are made of others; coefficients differ.
+
+    Attributes
+    ----------
+    given : LinearConditions
+        The conditions of the others.
+    """
+
+    given: LinearConditions
+
+    @abstractmethod
+    def parts(self) -> Iterator[Vector]:
+        """Yield the coefficients of all distributions in order, some rows at a time."""
+
+    @abstractmethod
+    def take(self, rows: Any) -> Self:
+        """Return the chosen conditions."""
+
+    @property
+    def n(self) -> int:
+        """The number of conditions."""
+        return self.given.n
+
+    def novelty(self) -> Vector:
+        """Return how far out of distribution each condition is, from zero to one."""
+        return self.given.novelty()
+
+    def labels(self) -> tuple[str, list[str]]:
+        """Return the names of the columns that tell conditions apart, and their values."""
+        return self.given.labels()
+
+
+def differing_columns(rows: Rows, encoding: Encoding) -> tuple[str, list[str]]:
+    """Return the names of the columns in which conditions differ, and their values.
+
+    Without a name, and with the numbers of the distributions, if they differ in more than
+    three.
 
     Parameters
     ----------
     rows : Rows
         The conditions, coded.
     encoding : Encoding
-        How words of the conditions became numbers.
+        How categories of the conditions became numbers.
     """
     z = to_numpy(rows.read(0, rows.n))
     differ = np.flatnonzero((z != z[0]).any(axis=0))
-    if not 0 < len(differ) <= _TOLD:
+    if not 0 < len(differ) <= _MOST_LABELS:
         return "", _numbered(rows.n)
     titles = encoding.titles(rows.name)
-    known = encoding.decode(z)[:, differ]
-    labels = [", ".join(map(_short, values)) for values in known]
+    decoded = encoding.decode(z)[:, differ]
+    labels = [", ".join(map(_short, values)) for values in decoded]
     return ", ".join(titles[i] for i in differ), labels
 
 
-def _numbered(dists: int) -> list[str]:
-    return [f"law {i}" for i in range(dists)]
+def _numbered(n: int) -> list[str]:
+    return [f"distribution {i}" for i in range(n)]
 
 
 def _short(value: Any) -> str:

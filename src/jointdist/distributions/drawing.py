@@ -69,7 +69,7 @@ def curves(
     heights: NDArray[np.float64],
     labels: Sequence[str],
 ) -> None:
-    """Draw densities at points, a row a law.
+    """Draw densities at points, a row each.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def curves(
     heights : array of shape (q, k)
         The densities.
     labels : sequence of str
-        The names of the laws, for the legend.
+        The names of the distributions, for the legend.
     """
     ax.axhline(0, color="0.8", linewidth=0.8, zorder=0)
     for height, label in zip(heights, labels, strict=True):
@@ -91,7 +91,7 @@ def curves(
 def bars(
     ax: "Axes", values: NDArray[Any], heights: NDArray[np.float64], labels: Sequence[str]
 ) -> None:
-    """Draw probabilities of values, a row a law.
+    """Draw probabilities of values, a row each.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def bars(
     heights : array of shape (q, k)
         Their probabilities.
     labels : sequence of str
-        The names of the laws, for the legend.
+        The names of the distributions, for the legend.
     """
     places, width = np.arange(len(values)), 0.8 / len(heights)
     for i, (height, label) in enumerate(zip(heights, labels, strict=True)):

@@ -1,8 +1,9 @@
-r"""How good laws are: the energy score, which for one column of numbers is the CRPS.
+r"""The energy score of distributions, which for one column of numbers is the CRPS.
 
-:math:`E |Y - y| - \frac12 E |Y - Y'|` under the law; the lower the better, and the law
-that the data follow has the lowest mean. It is exact for signed laws too: for one column
-it is the squared distance of the cdf to the step at :math:`y`.
+:math:`E |Y - y| - \frac12 E |Y - Y'|` under the distribution. It is a proper score: the lower
+the better, and the distribution that the data follow has the lowest mean. It is exact for
+signed distributions too: for one column it is the squared distance of the cdf to the step at
+:math:`y`.
 """
 
 from collections.abc import Callable
@@ -11,20 +12,20 @@ from typing import NamedTuple
 import numpy as np
 
 from jointdist._array import Vector, to_numpy
-from jointdist.distributions.location_scale import Moved
-from jointdist.distributions.signed import Laws, Support, units_of
-from jointdist.distributions.sorted_support import Ordered
-from jointdist.distributions.support_points import Atoms
+from jointdist.data.encoding import Encoding
+from jointdist.distributions.sorted_support import PrefixSums
+from jointdist.distributions.support import Support
+from jointdist.distributions.support_points import standard_deviations
 
-__all__ = ["Energy", "distances", "energy_scores"]
+__all__ = ["Energy", "distances"]
 
-_MANY = 4096  # atoms of several columns that are compared with each other
-_CELLS = 1 << 23  # of laws by features that are worked on at a time
-_POINTS = 256  # whose distances to all atoms are formed at a time
+_MANY = 4096  # points of several columns that are compared with each other: 128 MB
+_BLOCK = 256  # points whose distances to all support points are formed at a time: 8 MB
+_CELLS = 1 << 23  # distributions times functions worked on at a time: 64 MB
 
 
 class Energy(NamedTuple):
-    r"""Sums of distances over the atoms, with weights :math:`f = \omega (1, \Psi)`.
+    r"""Sums of distances over the support points, with weights :math:`f = \omega (1, \Psi)`.
 
     Attributes
     ----------
@@ -42,26 +43,30 @@ class Energy(NamedTuple):
 
     @staticmethod
     def on(support: Support, unit: Vector | None = None) -> "Energy":
-        """Return the sums over the atoms of a support.
+        """Return the sums over a support.
+
+        One column of numbers is summed exactly. Several columns are measured in their
+        standard deviations, and categories by whether they differ; of more than 4,096 points
+        a fixed random choice of that many is compared.
 
         Parameters
         ----------
         support : Support
-            The atoms.
+            The support points.
         unit : array of shape (d,), optional
-            In what distances along each of several columns are measured.
+            The units of distances along each of several columns.
         """
-        atoms = support.atoms
-        scalar = atoms.width == 1 and atoms.encoding.numeric
-        return _in_order(support.ordered(0)) if scalar else _in_pairs(atoms, unit)
+        if support.points.is_scalar:
+            return _in_order(support.prefix_sums(0))
+        return _in_pairs(support, unit)
 
     def scores(self, t: Vector, near: Vector) -> Vector:
-        """Return the scores of laws, divided by their mass, at a point each.
+        """Return the scores of distributions, divided by their mass, at a point each.
 
         Parameters
         ----------
         t : array of shape (q, m)
-            The coefficients of the laws.
+            The coefficients of the distributions.
         near : array of shape (q, 1 + m)
             What ``to_points`` gives for the points.
         """
@@ -72,7 +77,7 @@ class Energy(NamedTuple):
         return found
 
     def marginal_scores(self, near: Vector) -> Vector:
-        """Return the scores of the law of all atoms at points.
+        """Return the scores of the distribution of the sample at points.
 
         Parameters
         ----------
@@ -83,109 +88,78 @@ class Energy(NamedTuple):
         found: Vector = near[:, 0] / one - self.spread[0, 0] / one**2 / 2
         return found
 
+    def both_scores(self, t: Vector, points: Vector) -> Vector:
+        """Return the scores of distributions and of the sample at a point each, ``(q, 2)``.
 
-def energy_scores(
-    dists: Laws, points: Vector, *, unit: Vector | None = None
-) -> tuple[Vector, Vector]:
-    r"""Return the scores of the laws at points, and those of the law of all atoms.
-
-    One column of numbers costs :math:`O(\sqrt n\, m)` a law. Several columns are measured
-    in their standard deviations, words by whether they differ; of more than 4,096 atoms
-    a fixed random choice of that many is compared.
-
-    Parameters
-    ----------
-    dists : Laws
-        The laws.
-    points : array of shape (q, d)
-        For each law a point, coded.
-    unit : array of shape (d,), optional
-        In what distances along each of several columns are measured.
-
-    Returns
-    -------
-    tuple of arrays of shape (q,)
-        The scores of the laws, and of the marginal law.
-    """
-    if isinstance(dists, Moved):
-        return _moved_scores(dists, points, dists.units if unit is None else unit)
-    energy = Energy.on(dists.support, unit)
-
-    def score(t: Vector, _mass: Vector, own: slice) -> Vector:
-        found, step = np.empty((len(t), 2)), _CELLS // len(energy.total)
+        Parameters
+        ----------
+        t : array of shape (q, m)
+            The coefficients of the distributions.
+        points : array of shape (q, d)
+            The points, coded.
+        """
+        found, step = np.empty((len(t), 2)), max(_CELLS // len(self.total), 1)
         for start in range(0, len(t), step):
             part = slice(start, min(start + step, len(t)))
-            near = energy.to_points(points[own][part])
-            found[part, 0] = energy.scores(t[part], near)
-            found[part, 1] = energy.marginal_scores(near)
+            near = self.to_points(points[part])
+            found[part, 0] = self.scores(t[part], near)
+            found[part, 1] = self.marginal_scores(near)
         return found
 
-    scores = dists.normalised.each(score)
-    return scores[:, 0], scores[:, 1]
 
-
-def _moved_scores(dists: Moved, points: Vector, unit: Vector) -> tuple[Vector, Vector]:
-    """Return the scores of moved laws, and those of the law of all residuals, moved."""
-    if points.shape[1] > 1:
-        scores = dists.energy(points, unit)
-        return scores, np.full_like(scores, np.nan)
-    at = (points - dists.shift) / dists.stretch
-    own, marginal = energy_scores(dists.base, at)
-    return dists.stretch[:, 0] * own, dists.stretch[:, 0] * marginal
-
-
-def _in_order(ordered: Ordered) -> Energy:
+def _in_order(sums: PrefixSums) -> Energy:
     """Return the distances along a column, from sums up to each point."""
-    table, first = ordered.table[-1], ordered.first[-1]
+    table, first = sums.tables.table[-1], sums.tables.first[-1]
+    middle = sums.ordering.middle
 
     def to_points(points: Vector) -> Vector:
-        sums, moved = ordered.prefix(points[:, 0])
-        v = (points[:, 0] - ordered.middle)[:, None]
-        near: Vector = v * (2 * sums - table) - (2 * moved - first)
+        upto, moved = sums.prefix(points[:, 0])
+        v = (points[:, 0] - middle)[:, None]
+        near: Vector = v * (2 * upto - table) - (2 * moved - first)
         return near
 
-    return Energy(table, ordered.spread, to_points)
+    return Energy(table, sums.spread, to_points)
 
 
-def _in_pairs(atoms: Atoms, unit: Vector | None) -> Energy:
-    """Return the distances between points of several columns or words, one by one."""
-    if atoms.few:
-        chosen, sums = atoms.distinct.points, atoms.distinct.sums
+def _in_pairs(support: Support, unit: Vector | None) -> Energy:
+    """Return the distances between points of several columns or categories, one by one."""
+    points, encoding = support.points, support.points.encoding
+    if support.sample.has_few_values:
+        chosen, sums = support.distinct
         shares = sums[:, 0]
     else:
-        rows = np.flatnonzero(atoms.shares)
+        rows = np.flatnonzero(points.shares)
         if len(rows) > _MANY:
             rows = np.sort(np.random.default_rng(0).choice(rows, _MANY, replace=False))
-        chosen, sums = to_numpy(atoms.rows.take(rows)), atoms.sums(rows)
-        shares = atoms.shares[rows]
-    unit = units_of(chosen, shares) if unit is None else unit
+        chosen, sums = to_numpy(points.rows.take(rows)), support.weighted(rows)
+        shares = points.shares[rows]
+    scale = standard_deviations(chosen, shares) if unit is None else unit
 
-    def to_points(points: Vector) -> Vector:
-        starts = range(0, len(points), _POINTS)
-        parts = (points[start : start + _POINTS] for start in starts)
+    def to_points(at: Vector) -> Vector:
+        parts = (at[start : start + _BLOCK] for start in range(0, len(at), _BLOCK))
         return np.concatenate(
-            [distances(atoms, unit, part, chosen) @ sums for part in parts]
+            [distances(encoding, scale, part, chosen) @ sums for part in parts]
         )
 
     return Energy(sums.sum(axis=0), sums.T @ to_points(chosen), to_points)
 
 
-def distances(atoms: Atoms, unit: Vector, a: Vector, b: Vector) -> Vector:
-    """Return the distances of all pairs: columns in their units, words that differ by one.
+def distances(encoding: Encoding, unit: Vector, a: Vector, b: Vector) -> Vector:
+    """Return the distances of all pairs of points; categories that differ are one apart.
 
     Parameters
     ----------
-    atoms : Atoms
-        Which columns are words.
+    encoding : Encoding
+        Which columns are categorical.
     unit : array of shape (d,)
-        The units of columns of numbers.
+        The units of the numeric columns.
     a, b : arrays of shape (k, d) and (l, d)
         The points, coded.
     """
     squared = np.zeros((len(a), len(b)))
-    columns = zip(a.T, b.T, unit, atoms.encoding.categories, strict=True)
-    for x, z, one, words in columns:
-        if words is None:
+    columns = zip(a.T, b.T, unit, encoding.categories, strict=True)
+    for x, z, one, categories in columns:
+        if categories is None:
             squared += ((x[:, None] - z) / one) ** 2
         else:
             squared += x[:, None] != z

@@ -1,37 +1,38 @@
-"""A smooth density of the sample, for the densities of laws.
+r"""Gaussian kernel density estimates with Silverman's bandwidth.
 
-The density of a signed law is :math:`p(y) (1 + h(x, y)) / mass` with a smoothed marginal
-density :math:`p`: a Gaussian at each atom, as wide as Silverman's rule says.
+The density of a signed distribution is :math:`p(y) (1 + h(x, y)) / \text{mass}`, where
+:math:`p` is a kernel density estimate of the sample. The density of a proper distribution is
+a kernel density estimate of its own weights; both use the functions of this file.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from jointdist._array import Vector, to_numpy
-from jointdist.distributions.support_points import Atoms
+from jointdist._array import Vector
 
-__all__ = ["Smoothed", "smoothed", "width_of"]
+__all__ = ["KernelDensity", "gaussian_exponents", "kernel_density", "silverman_widths"]
 
-_MANY = 8192  # atoms of which each gets its own Gaussian
-_CELLS = 50  # in the width of a Gaussian, where atoms are put together
-_BLOCK = 256  # points at a time
+_MANY = 8192  # points with a Gaussian of their own; a memory budget, with the next but one
+_BINS = 50  # a bandwidth: binning adds at most (1/100)² to its square, by theory
+_BLOCK = 256  # points evaluated at a time: their distances to all centres take 16 MB
 _WIDTHS = 10.0  # beyond which a Gaussian is at most exp(-50)
-_FAR = 1e-11  # and does not matter beside this
+_FAR = 1e-11  # and negligible beside a density of this height
+_ROUNDING = 1e-12  # of sums of weights
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Smoothed:
-    """A mixture of Gaussians with independent columns.
+class KernelDensity:
+    """A mixture of Gaussians with a common diagonal covariance.
 
     Attributes
     ----------
     centres : array of shape (k, d)
-        The centres, in the order of the first column.
+        The centres, sorted by the first column.
     shares : array of shape (k,)
-        Their weights; the sum is one.
+        Their weights, of sum one.
     widths : array of shape (d,)
-        The standard deviations.
+        The standard deviations: the bandwidths.
     """
 
     centres: Vector
@@ -39,48 +40,70 @@ class Smoothed:
     widths: Vector
 
     def at(self, points: Vector) -> Vector:
-        """Return the density at points, of shape ``(k, d)``."""
+        """Return the density at points of shape ``(k, d)``."""
         found = np.zeros(len(points))
         order = np.argsort(points[:, 0])
         for start in range(0, len(points), _BLOCK):
-            own = order[start : start + _BLOCK]
-            found[own] = self._sums(points[own], _near(self, points[own[[0, -1]], 0]))
+            block = order[start : start + _BLOCK]
+            near = self._near(points[block[[0, -1]], 0])
+            found[block] = self._sums(points[block], near)
         far = np.flatnonzero(found < _FAR)
         for start in range(0, len(far), _BLOCK):
-            own = far[start : start + _BLOCK]
-            found[own] = self._sums(points[own], slice(None))
-        found /= self._unit
+            block = far[start : start + _BLOCK]
+            found[block] = self._sums(points[block], slice(None))
+        found /= self._volume
         return found
 
     def around(self, centres: Vector, points: Vector) -> Vector:
-        """Return the density at points of a Gaussian around each centre, ``(k, c)``."""
-        return self._bells(points, centres) / self._unit
+        """Return the density at points of one Gaussian around each centre, ``(k, c)``."""
+        bells = gaussian_exponents(points, centres, self.widths**2)
+        return np.exp(bells, out=bells) / self._volume
 
     @property
-    def _unit(self) -> float:
+    def _volume(self) -> float:
         return float(np.prod(np.sqrt(2 * np.pi) * self.widths))
 
-    def _sums(self, points: Vector, some: slice) -> Vector:
-        sums: Vector = self._bells(points, self.centres[some]) @ self.shares[some]
+    def _near(self, ends: Vector) -> slice:
+        """Return the centres that matter between two values of the first column."""
+        reach = _WIDTHS * self.widths[0]
+        limits = [ends[0] - reach, ends[1] + reach]
+        first, last = np.searchsorted(self.centres[:, 0], limits)
+        return slice(int(first), int(last))
+
+    def _sums(self, points: Vector, chosen: slice) -> Vector:
+        bells = gaussian_exponents(points, self.centres[chosen], self.widths**2)
+        sums: Vector = np.exp(bells, out=bells) @ self.shares[chosen]
         return sums
 
-    def _bells(self, points: Vector, centres: Vector) -> Vector:
-        away = np.zeros((len(points), len(centres)))
-        for z, centre, width in zip(points.T, centres.T, self.widths, strict=True):
-            away += ((z[:, None] - centre) / width) ** 2
-        away *= -0.5
-        return np.exp(away, out=away)
+
+def gaussian_exponents(points: Vector, centres: Vector, variances: Vector) -> Vector:
+    """Return the exponents of Gaussian densities, without their normalisation, ``(k, c)``.
+
+    Parameters
+    ----------
+    points : array of shape (k, d)
+        Where the densities are evaluated.
+    centres : array of shape (c, d)
+        The means of the Gaussians.
+    variances : array of shape (d,) or (c, d)
+        The variances of the columns, common or of each Gaussian.
+    """
+    found = np.zeros((len(points), len(centres)))
+    for z, centre, variance in zip(points.T, centres.T, variances.T, strict=True):
+        found += (z[:, None] - centre) ** 2 / variance
+    found *= -0.5
+    return found
 
 
-def width_of(spread: Vector, size: Vector, d: int) -> Vector:
-    """Return how far Gaussians reach by Silverman's rule: for one column, or several.
+def silverman_widths(spread: Vector, size: Vector, d: int) -> Vector:
+    """Return the bandwidths of Silverman's rule, for one column or for several.
 
     Parameters
     ----------
     spread : array of shape (..., d)
-        The standard deviations of columns.
+        The standard deviations of the columns.
     size : array of shape (..., 1), or number
-        How many atoms there are.
+        The effective number of points.
     d : int
         The number of columns.
     """
@@ -92,55 +115,50 @@ def width_of(spread: Vector, size: Vector, d: int) -> Vector:
     return found
 
 
-def _near(density: Smoothed, ends: Vector) -> slice:
-    """Return the centres that matter between two values of the first column."""
-    reach = _WIDTHS * density.widths[0]
-    first, last = np.searchsorted(density.centres[:, 0], [ends[0] - reach, ends[1] + reach])
-    return slice(int(first), int(last))
+def kernel_density(z: Vector, w: Vector) -> KernelDensity:
+    """Return the kernel density estimate of weighted points.
 
-
-def smoothed(atoms: Atoms) -> Smoothed:
-    """Return the smoothed density of the atoms of columns of numbers.
-
-    Of more than 8,192 atoms, those of one column are put together in cells of a fiftieth
-    of a Gaussian's width; of several columns, 8,192 are chosen at random.
+    Of more than 8,192 points, those of one column are put into bins of a fiftieth of the
+    bandwidth; of several columns, 8,192 are drawn at random.
 
     Parameters
     ----------
-    atoms : Atoms
-        The atoms; not discrete.
+    z : array of shape (n, d)
+        The points; no column is constant.
+    w : array of shape (n,)
+        Their weights, of sum one.
     """
-    z, w, d = to_numpy(atoms.rows.read(0, atoms.n)), atoms.shares, atoms.width
+    n, d = z.shape
     size = 1 / float(np.sum(w * w))
     centre = w @ z
     spread = np.sqrt(w @ (z - centre) ** 2)
-    spread = np.minimum(spread, [_quartiles_apart(column, w) / 1.349 for column in z.T])
-    widths = width_of(spread, np.array(size), d)
-    if atoms.n > _MANY and d == 1:
-        z, w = _in_cells(z[:, 0], w, widths[0] / _CELLS)
-    elif atoms.n > _MANY:
-        chosen = np.random.default_rng(0).choice(atoms.n, _MANY, p=w)
+    spread = np.minimum(spread, [_interquartile_range(column, w) / 1.349 for column in z.T])
+    widths = silverman_widths(spread, np.array(size), d)
+    if n > _MANY and d == 1:
+        z, w = _binned(z[:, 0], w, widths[0] / _BINS)
+    elif n > _MANY:
+        chosen = np.random.default_rng(0).choice(n, _MANY, p=w)
         z, w = z[chosen], np.full(_MANY, 1 / _MANY)
     order = np.argsort(z[:, 0], kind="stable")
-    return Smoothed(z[order], w[order], widths)
+    return KernelDensity(z[order], w[order], widths)
 
 
-def _quartiles_apart(z: Vector, w: Vector) -> float:
-    """Return the interquartile range, or the range without the ends if that is zero."""
+def _interquartile_range(z: Vector, w: Vector) -> float:
+    """Return the interquartile range; where it is zero, a range that leaves out less."""
     order = np.argsort(z)
     reached = np.cumsum(w[order])
     for tail in (0.25, 0.05, 0.0):
-        low, high = np.searchsorted(reached, np.array([tail, 1 - tail]) - 1e-12)
+        low, high = np.searchsorted(reached, np.array([tail, 1 - tail]) - _ROUNDING)
         apart = float(z[order[min(high, len(z) - 1)]] - z[order[low]])
         if apart > 0:
             return apart
     return float("inf")
 
 
-def _in_cells(z: Vector, w: Vector, width: float) -> tuple[Vector, Vector]:
-    """Return the means and weights of the atoms in cells of equal width."""
-    cell = np.unique(np.floor(z / width), return_inverse=True)[1]
-    weight: Vector = np.bincount(cell, w).astype(np.float64)
-    kept = weight > 0
-    centres = np.bincount(cell, w * z)[kept] / weight[kept]
-    return centres[:, None], weight[kept]
+def _binned(z: Vector, w: Vector, width: float) -> tuple[Vector, Vector]:
+    """Return the means and the weights of the points in bins of equal width."""
+    which = np.unique(np.floor(z / width), return_inverse=True)[1]
+    weight: Vector = np.bincount(which, w).astype(np.float64)
+    used = weight > 0
+    centres = np.bincount(which, w * z)[used] / weight[used]
+    return centres[:, None], weight[used]

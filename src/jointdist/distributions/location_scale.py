@@ -1,306 +1,289 @@
-r"""Laws that are moved and stretched: those of :math:`a(x) + s(x) u` with laws of :math:`u`.
+r"""Location-scale distributions: those of :math:`a(x) + s(x) u` with distributions of :math:`u`.
 
-A forecast of the location and of the scale of Y takes the peak out of its law; what remains
-is a law of residuals. All that is asked of it is asked of the law of :math:`u` at other
-points, or of its atoms, moved.
+Forecasts of the location and of the scale of Y take the peak out of its distribution; what
+remains is a distribution of standardised residuals. Every question is put to that
+distribution at standardised points, or to its support points, shifted and stretched.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist, pdist
 
 from jointdist._array import Vector
 from jointdist.data.encoding import Encoding
 from jointdist.data.table import Rows
-from jointdist.distributions.conditions import told_apart
-from jointdist.distributions.signed import Laws, Projection
+from jointdist.distributions import weights as scan
+from jointdist.distributions.conditions import differing_columns
+from jointdist.distributions.linear import LinearDistributions
+from jointdist.distributions.protocols import Conditions, Projection
 
-__all__ = ["Conditions", "Moved"]
+__all__ = ["ForecastConditions", "LocationScale"]
 
-_STAND = 4096  # atoms that stand for all where each law has its own
-_WORKED = 1 << 20  # numbers that are worked on at a time
+_REPRESENTATIVES = 4096  # support points that stand for all in expectations: 32 KB a row
+_DRAWS = 512  # of each distribution of several columns, in its energy score: 1 MB of pairs
+_WORKED = 1 << 20  # draws worked on at a time: 8 MB a column
 _ROUNDING = 4 * np.finfo(float).eps
-_DRAWS = 512  # by which laws of several columns are scored
 
 
 @dataclass(frozen=True, eq=False)
-class Conditions:
-    """Rows of x, which forecasts stand for in laws of residuals.
+class ForecastConditions:
+    """Rows of X, which forecasts of location and scale were made for.
 
     Attributes
     ----------
-    of_base : Queries
-        The conditions of the laws of residuals.
     rows : Rows
         The conditions, coded.
     encoding : Encoding
-        How words of the conditions became numbers.
-    unlike : array of shape (q,)
-        How unlike the sample they are.
+        How categories of the conditions became numbers.
+    novelties : array of shape (q,)
+        How far out of distribution they are.
     """
 
-    of_base: Any
     rows: Rows
     encoding: Encoding
-    unlike: Vector
+    novelties: Vector
 
     @property
     def n(self) -> int:
-        """The number of laws."""
+        """The number of conditions."""
         return self.rows.n
 
-    def parts(self) -> Iterator[Vector]:
-        """Yield the coefficients of all laws of residuals, some at a time."""
-        yield from self.of_base.parts()
-
     def novelty(self) -> Vector:
-        """Return how unlike the sample each condition is, from zero to one."""
-        return self.unlike
+        """Return how far out of distribution each condition is, from zero to one."""
+        return self.novelties
 
     def labels(self) -> tuple[str, list[str]]:
-        """Return what tells few conditions apart."""
-        return told_apart(self.rows, self.encoding)
+        """Return the names of the columns that tell conditions apart, and their values."""
+        return differing_columns(self.rows, self.encoding)
 
-    def take(self, rows: Any) -> "Conditions":
-        """Return the chosen ones."""
+    def take(self, rows: Any) -> "ForecastConditions":
+        """Return the chosen conditions."""
         chosen = self.rows.subset(np.arange(self.n)[rows])
-        base = self.of_base.take(rows)
-        return replace(self, of_base=base, rows=chosen, unlike=self.unlike[rows])
+        return replace(self, rows=chosen, novelties=self.novelties[rows])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Moved(Laws):
-    """Laws of location plus scale times a residual.
+class LocationScale:
+    """Distributions of location plus scale times a residual.
 
     Attributes
     ----------
-    base : Laws
-        The laws of the residuals, of numbers.
-    shift : array of shape (q, d)
+    residuals : LinearDistributions
+        The distributions of the standardised residuals, of numbers, divided by their mass.
+    conditions : Conditions
+        What the distributions are conditioned on.
+    location : array of shape (q, d)
         The locations.
-    stretch : array of shape (q, d)
+    scale : array of shape (q, d)
         The scales, positive.
-    names : Encoding
-        What the columns are.
+    encoding : Encoding
+        The columns.
     unit : array of shape (d,)
-        In what distances along each of several columns are measured.
+        The units of distances along each of several columns.
     """
 
-    base: Laws
-    shift: Vector
-    stretch: Vector
-    names: Encoding
+    residuals: LinearDistributions
+    conditions: Conditions
+    location: Vector
+    scale: Vector
+    encoding: Encoding
     unit: Vector
 
-    @staticmethod
-    def of(
-        base: Laws,
-        conditions: Any,
-        shift: Vector,
-        stretch: Vector,
-        *,
-        names: Encoding,
-        unit: Vector,
-    ) -> "Moved":
-        """Return laws, moved.
+    @property
+    def is_discrete(self) -> bool:
+        """Whether there is no density."""
+        return self.residuals.is_discrete
+
+    @property
+    def is_proper(self) -> bool:
+        """Whether no weight can be negative."""
+        return self.residuals.is_proper
+
+    @property
+    def n_points(self) -> int:
+        """The number of support points of each distribution."""
+        return self.residuals.n_points
+
+    @property
+    def table(self) -> None:
+        """None: each distribution has values of its own."""
+
+    @property
+    def normalised(self) -> "LocationScale":
+        """The same distributions."""
+        return self
+
+    def take(self, rows: Any) -> "LocationScale":
+        """Return the chosen distributions."""
+        return replace(
+            self,
+            residuals=self.residuals.take(rows),
+            conditions=self.conditions.take(rows),
+            location=self.location[rows],
+            scale=self.scale[rows],
+        )
+
+    def reweighted(
+        self, how: Callable[[LinearDistributions], LinearDistributions]
+    ) -> "LocationScale":
+        """Return the same with other distributions of the residuals.
 
         Parameters
         ----------
-        base : Laws
-            The laws of the residuals, of numbers.
-        conditions : Conditions, or the queries of the base
-            What they are given.
-        shift, stretch : arrays of shape (q, d)
-            The locations, and the scales, positive.
-        names : Encoding
-            What the columns are.
-        unit : array of shape (d,)
-            In what distances along each of several columns are measured.
+        how : callable
+            From the distributions of the residuals to others.
         """
-        base = base.normalised
-        return Moved(
-            support=base.support,
-            queries=conditions,
-            base=base,
-            shift=shift,
-            stretch=stretch,
-            names=names,
-            unit=unit,
-        )
+        return replace(self, residuals=how(self.residuals))
 
-    @property
-    def encoding(self) -> Encoding:
-        """What the columns are."""
-        return self.names
-
-    @property
     def units(self) -> Vector:
-        """In what distances along each of several columns are measured."""
+        """Return the units of distances along each of several columns."""
         return self.unit
 
-    @property
-    def origin(self) -> Vector:
-        """Zero: laws of small numbers are not to be taken around residuals."""
-        return np.zeros(self.shift.shape[1])
-
-    @property
-    def few(self) -> bool:
-        """Whether there are few distinct values: not, as each law has its own."""
-        return False
-
-    @property
-    def normalised(self) -> Laws:
-        """The same laws."""
-        return self
-
-    def take(self, rows: Any) -> "Moved":
-        """Return the chosen laws."""
-        base = self.base.take(rows)
-        shift, stretch = self.shift[rows], self.stretch[rows]
-        queries = self.queries.take(rows)
-        return replace(self, queries=queries, base=base, shift=shift, stretch=stretch)
-
-    def means(self) -> Vector:
-        """Return the means, ``(q, d)``."""
-        return self.shift + self.stretch * (self.base.means() + self.base.origin)
-
-    def covariances(self) -> Vector:
-        """Return the covariances, ``(q, d, d)``."""
-        both = self.stretch[:, :, None] * self.stretch[:, None, :]
-        found: Vector = both * self.base.covariances()
-        return found
-
-    def variances(self) -> Vector:
-        """Return the variances of columns, ``(q, d)``."""
-        return self.stretch**2 * self.base.variances()
-
-    def products(self) -> Vector:
-        """Return the means of products of columns, ``(q, d, d)``."""
-        v = self.means()
-        found: Vector = self.covariances() + v[:, :, None] * v[:, None, :]
-        return found
-
-    def squares(self) -> Vector:
-        """Return the means of squares of columns, ``(q, d)``."""
-        return self.variances() + self.means() ** 2
-
-    def quantile(self, levels: Vector) -> Vector:
-        """Return the quantiles of each column, ``(q, l, d)``."""
-        found = self.base.quantile(levels)
-        return self.shift[:, None, :] + self.stretch[:, None, :] * found
-
-    def cdf(self, points: Vector, *, paired: bool) -> Vector:
-        """Return cdfs at points ``(k, d)``: law i at point i, or all laws at all points."""
-        if paired:
-            return self.base.cdf(self._back(points), paired=True)
-        each = [self.base.cdf(self._back(point), paired=True) for point in points]
-        return np.stack(each, axis=1)
-
-    def density(self, points: Vector, *, paired: bool, log: bool = False) -> Vector:
-        """Return densities at points ``(k, d)``, paired or all, or their logarithms."""
-        if paired:
-            found = self.base.density(self._back(points), paired=True, log=log)[:, None]
-        else:
-            at = (points - self.shift[:, None, :]) / self.stretch[:, None, :]
-            found = self.base.densities(at, log=log)
-        unit = np.log(self.stretch).sum(axis=1, keepdims=True)
-        found = found - unit if log else found * np.exp(-unit)
-        one: Vector = found[:, 0]
-        return one if paired else found
-
-    def _back(self, points: Vector) -> Vector:
-        """Return points, moved back, and up by rounding: atoms are not above themselves."""
-        size = _ROUNDING * np.maximum(np.abs(points), np.abs(self.shift))
-        moved: Vector = (points - self.shift + size) / self.stretch
-        return moved
-
-    def draws(self, uniform: Vector) -> NDArray[Any]:
-        """Return draws made from uniform numbers ``(q, size)``, as points ``(..., d)``."""
-        return self._moved(self.base.draws(uniform))
-
-    def modes(self) -> Vector:
-        """Return the points of the highest density, ``(q, d)``."""
-        found: Vector = self.shift + self.stretch * self.base.modes()
-        return found
-
-    def points(self) -> Vector:
-        """Return the atoms of each law, ``(q, n, d)``."""
-        return self._moved(self.base.points()[None])
+    def masses(self) -> Vector:
+        """Return the sums of the weights of the residuals before any division, ``(q,)``."""
+        return self.residuals.masses()
 
     def expect(self, f: Callable[[Vector], Vector]) -> Vector:
-        """Return the expectations of functions, ``(q, k)``.
+        """Return the expectations ``(q, k)`` of a function from ``(b, d)`` to ``(b, k)``.
 
-        Of more than 4,096 atoms, that many stand for all, by the weights of these.
+        Of more than 4,096 support points, that many quantiles of the sample stand for all.
 
         Parameters
         ----------
         f : callable
-            From points ``(b, d)`` to numbers ``(b, k)``.
+            From points to numbers.
         """
         found = []
-        for own, w, u in self._standing():
-            at = self.shift[own, None] + self.stretch[own, None] * u
+        for part, w, u in scan.representatives(self.residuals, _REPRESENTATIVES):
+            at = self.location[part, None] + self.scale[part, None] * u
             values = f(at.reshape(-1, at.shape[-1])).reshape(*w.shape, -1)
             found.append(np.einsum("qr,qrk->qk", w, values))
         return np.concatenate(found)
 
-    def energy(self, points: Vector, unit: Vector) -> Vector:
-        """Return the energy scores of laws of several columns at a point each.
+    def means(self) -> Vector:
+        """Return the means, ``(q, d)``."""
+        return self.location + self.scale * self.residuals.means()
 
-        By 512 atoms of each, spread evenly over its weights.
+    def second_moments(self) -> Vector:
+        """Return the means of products of two columns, ``(q, d, d)``."""
+        v = self.means()
+        found: Vector = self.covariances() + v[:, :, None] * v[:, None, :]
+        return found
+
+    def covariances(self) -> Vector:
+        """Return the covariances, ``(q, d, d)``."""
+        both = self.scale[:, :, None] * self.scale[:, None, :]
+        found: Vector = both * self.residuals.covariances()
+        return found
+
+    def variances(self) -> Vector:
+        """Return the variances of columns, ``(q, d)``."""
+        return self.scale**2 * self.residuals.variances()
+
+    def quantile(self, levels: Vector) -> Vector:
+        """Return the quantiles of each column, ``(q, l, d)``."""
+        return self._forward(self.residuals.quantile(levels))
+
+    def cdf(self, points: Vector, *, paired: bool) -> Vector:
+        """Return cdfs: of distribution i at point i ``(q,)``, or of all at all ``(q, k)``."""
+        if paired:
+            return self.residuals.cdf(self._standardised(points), paired=True)
+        at = (self._standardised(point) for point in points)
+        return np.stack([self.residuals.cdf(each, paired=True) for each in at], axis=1)
+
+    def density(self, points: Vector, *, paired: bool, log: bool = False) -> Vector:
+        """Return densities, paired ``(q,)`` or all ``(q, k)``, or their logarithms."""
+        if paired:
+            at = self._standardised(points)
+            found = self.residuals.density(at, paired=True, log=log)[:, None]
+        else:
+            at = (points - self.location[:, None, :]) / self.scale[:, None, :]
+            found = self.residuals.densities(at, log=log)
+        unit = np.log(self.scale).sum(axis=1, keepdims=True)
+        found = found - unit if log else found * np.exp(-unit)
+        one: Vector = found[:, 0]
+        return one if paired else found
+
+    def draws(self, uniform: Vector) -> Vector:
+        """Return draws ``(q, size, d)`` made from uniform numbers ``(q, size)``."""
+        return self._forward(self.residuals.draws(uniform))
+
+    def modes(self) -> Vector:
+        """Return the points of the highest density, ``(q, d)``."""
+        found: Vector = self.location + self.scale * self.residuals.modes()
+        return found
+
+    def points(self) -> Vector:
+        """Return the support points of each distribution, ``(q, n, d)``."""
+        return self._forward(self.residuals.points()[None])
+
+    def weights(self) -> Vector:
+        """Return the weights of all support points, ``(q, n)``."""
+        return self.residuals.weights()
+
+    def negative_share(self) -> Vector:
+        """Return the negative weight as a share of the sum of absolute weights, ``(q,)``."""
+        return self.residuals.negative_share()
+
+    def negative_ratios(self, below: float) -> Vector:
+        """Return the share of the residuals whose ratio to the marginal is below a limit."""
+        return self.residuals.negative_ratios(below)
+
+    def effective_size(self) -> Vector:
+        """Return one over the sum of squared weights, ``(q,)``."""
+        return self.residuals.effective_size()
+
+    def energy_scores(
+        self, points: Vector, *, unit: Vector | None = None
+    ) -> tuple[Vector, Vector]:
+        """Return the energy scores at a point each, and those of the sample of residuals.
+
+        Of one column both are exact. Of several, the first are those of 512 support points of
+        each distribution, at equidistant levels; the second are NaN.
 
         Parameters
         ----------
         points : array of shape (q, d)
-            The points.
-        unit : array of shape (d,)
-            The units of the columns.
+            The observed outcomes.
+        unit : array of shape (d,), optional
+            The units of distances along each of several columns.
         """
+        if points.shape[1] > 1:
+            found = self._drawn_scores(points, self.unit if unit is None else unit)
+            return found, np.full_like(found, np.nan)
+        at, scale = (points - self.location) / self.scale, self.scale[:, 0]
+        found, marginal = self.residuals.energy_scores(at)
+        return scale * found, scale * marginal
+
+    def projection(self) -> Projection | None:
+        """Return how far the distributions of the residuals moved, if projected."""
+        return self.residuals.projection()
+
+    def _drawn_scores(self, points: Vector, unit: Vector) -> Vector:
+        """Return the energy scores of several columns, by points at equidistant levels."""
         levels = (np.arange(_DRAWS) + 0.5) / _DRAWS
         found = np.empty(len(points))
         step = max(_WORKED // _DRAWS, 1)
         for start in range(0, len(points), step):
-            own = slice(start, min(start + step, len(points)))
-            part = self.take(np.arange(own.start, own.stop))
-            even = np.broadcast_to(levels, (len(part.shift), _DRAWS))
-            drawn = part.draws(even) / unit
-            for i, (y, z) in enumerate(zip(points[own] / unit, drawn, strict=True)):
+            part = slice(start, min(start + step, len(points)))
+            dists = self.take(np.arange(part.start, part.stop))
+            even = np.broadcast_to(levels, (len(dists.location), _DRAWS))
+            drawn = dists.draws(even) / unit
+            for i, (y, z) in enumerate(zip(points[part] / unit, drawn, strict=True)):
                 apart = pdist(z).sum() / _DRAWS**2  # each pair once: half the mean
                 found[start + i] = cdist(z, y[None]).mean() - apart
         return found
 
-    def projection(self) -> Projection | None:
-        """Return how far the laws of the residuals are from signed ones."""
-        return self.base.projection()
+    def _standardised(self, points: Vector) -> Vector:
+        """Return standardised points, moved up by rounding: a support point is not below."""
+        size = _ROUNDING * np.maximum(np.abs(points), np.abs(self.location))
+        found: Vector = (points - self.location + size) / self.scale
+        return found
 
-    def _standing(self) -> Iterator[tuple[slice, Vector, Vector]]:
-        """Yield some laws, their weights on atoms that stand for all, and these atoms."""
-        atoms, start = self.atoms, 0
-        rows = self.base.in_order()
-        often = np.ones(len(rows))
-        if len(rows) > _STAND:
-            share = atoms.shares[rows]
-            places = (np.arange(_STAND) + 0.5) / _STAND * share.sum()
-            which, count = np.unique(
-                np.searchsorted(np.cumsum(share), places), return_counts=True
-            )
-            rows, often = rows[which], count / share[which]
-        sums, u = atoms.sums(rows), np.asarray(self.base.points()[rows])
-        sums *= often[:, None]
-        for t in self.base.queries.parts():
-            step = max(_WORKED // len(rows), 1)
-            for i in range(0, len(t), step):
-                part = np.insert(t[i : i + step], 0, 1.0, axis=1)
-                w = np.asarray((sums @ part.T).T)
-                w /= w.sum(axis=1)[:, None]
-                yield slice(start, start + len(part)), w, u
-                start += len(part)
-
-    def _moved(self, points: NDArray[Any]) -> Vector:
-        """Return points of each law, ``(q, k, d)``, moved."""
-        found: Vector = self.shift[:, None, :] + self.stretch[:, None, :] * points
+    def _forward(self, residuals: Vector) -> Vector:
+        """Return the points ``(q, k, d)`` of given residuals."""
+        found: Vector = self.location[:, None, :] + self.scale[:, None, :] * residuals
         return found

@@ -1,292 +1,154 @@
-r"""The sample of one side, as the support of laws.
+"""Support points: rows of a sample with their weights, and what kind of variable they are."""
 
-A law of the model puts the weight :math:`\omega_j (1 + \Psi(y_j) \cdot t) / \text{mass}`
-on the atom :math:`y_j`, where :math:`t` is all that depends on the condition. What is
-needed of the atoms are therefore sums :math:`\sum_j \omega_j f(y_j) (1, \Psi(y_j))`: one
-pass over them answers :math:`E f(Y)` for any number of laws.
-"""
-
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from operator import add
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from jointdist._array import Array, Vector, like, to_numpy
+from jointdist._array import Vector, to_numpy
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
 from jointdist.data.table import Rows
-from jointdist.lowrank.basis import Basis, host_features
-from jointdist.lowrank.moments import powers
+from jointdist.distributions.kde import KernelDensity, kernel_density
+from jointdist.distributions.sorted_support import Ordering, ordering
 
-__all__ = ["Atoms", "Distinct", "FewAtoms"]
+__all__ = ["SupportPoints", "most_values", "standard_deviations"]
 
-_FEW = 30  # distinct values of a discrete variable, at most
-_FEW_WORDS = 4096  # the same for rows with words in them
-_REPEATED = 3  # times that each of them is taken, on average
+_MOST_VALUES = (
+    30  # distinct values of a discrete numeric variable; a round number, by taste
+)
+_MOST_CATEGORIES = 4096  # the same for rows with categories: a memory budget
+_REPEATED = 3  # times that a value of a discrete numeric variable is taken, on average
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Distinct:
-    """The distinct atoms, and the sums over those that are equal.
+def most_values(n: int) -> int:
+    """Return how many distinct values a discrete numeric variable has at most.
 
-    Attributes
+    Parameters
+    ----------
+    n : int
+        The number of rows.
+    """
+    return max(min(_MOST_VALUES, n // _REPEATED), 1)
+
+
+def standard_deviations(points: Vector, weights: Vector) -> Vector:
+    """Return the weighted standard deviation of each column; one for a constant.
+
+    Parameters
     ----------
     points : array of shape (k, d)
-        The distinct rows, coded, in lexicographic order.
-    sums : array of shape (k, 1 + m)
-        The sums of their weights, and of weights times features.
+        The points.
+    weights : array of shape (k,)
+        Their weights.
     """
-
-    points: Vector
-    sums: Vector
+    share = weights / weights.sum()
+    found: Vector = np.sqrt(share @ (points - share @ points) ** 2)
+    return np.where(found > 0, found, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Atoms:
-    r"""The rows of one side with their weights, seen through their basis.
+class SupportPoints:
+    """Rows of a sample with their weights.
 
     Attributes
     ----------
-    basis : Basis
-        The functions :math:`\Psi`.
-    encoding : Encoding
-        How words became numbers.
     rows : Rows
-        The atoms, coded; not copied.
+        The points, coded; not copied.
+    encoding : Encoding
+        How categories became numbers.
     weights : array of shape (n,), optional
         The weights of the rows.
-    mean : array of shape (m,)
-        The means of the functions over the atoms, zero if the basis is centred.
     executor : Executor
         How row blocks are worked on.
-    powers : array of shape (1 + m, q), optional
-        The mean of :math:`(1, \Psi)^\top p` over the atoms with the
-        :func:`~jointdist.lowrank.moments.powers` about the origin, if known already.
     """
 
-    basis: Basis
-    encoding: Encoding
     rows: Rows
+    encoding: Encoding
     weights: Vector | None
-    mean: Vector
     executor: Executor
-    powers: Vector | None = None
+    _orderings: dict[int, Ordering] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def n(self) -> int:
-        """The number of atoms."""
+        """The number of points."""
         return self.rows.n
 
     @property
     def width(self) -> int:
-        """The number of columns; a law of one column is scalar."""
+        """The number of columns."""
         return self.rows.d
 
     @property
-    def rank(self) -> int:
-        """The number of functions."""
-        return self.basis.rank
-
-    @property
-    def origin(self) -> Vector:
-        """The point about which powers are taken."""
-        origin: Vector = to_numpy(self.basis.map.origin)
-        return origin
+    def is_scalar(self) -> bool:
+        """Whether the points are single numbers."""
+        return self.width == 1 and self.encoding.numeric
 
     @cached_property
     def shares(self) -> Vector:
-        r"""The weights :math:`\omega` of the atoms; their sum is one."""
+        r"""The weights :math:`\omega` of the points, of sum one."""
         weights = np.ones(self.n) if self.weights is None else self.weights
         shares: Vector = weights / weights.sum()
         return shares
 
-    def decoded(self, points: Vector) -> NDArray[Any]:
-        """Return coded points ``(..., d)`` as users know them: words, and no last axis
-        if there is one column only.
-        """
-        known = self.encoding.decode(points)
-        return known[..., 0] if self.width == 1 else known
+    def table(self) -> Vector:
+        """Return all points, coded, ``(n, d)``."""
+        table: Vector = to_numpy(self.rows.read(0, self.n))
+        return table
 
-    def features(self, z: Array) -> Vector:
-        """Return the functions at points, as rows."""
-        return host_features(self.basis, z)
+    def units(self) -> Vector:
+        """Return the standard deviations of the columns."""
+        return standard_deviations(self.table(), self.shares)
 
-    def ratio(self, start: int, z: Array, t: Vector) -> Vector:
-        r"""Return the ratios :math:`1 + \Psi \cdot t` of a block of atoms, ``(b, laws)``.
-
-        Parameters
-        ----------
-        start : int
-            The number of the first of the atoms.
-        z : Array of shape (b, d)
-            The atoms.
-        t : array of shape (laws, m)
-            The laws.
-        """
-        del start
-        found: Vector = self.features(z) @ t.T
-        found += 1.0
-        return found
-
-    def sums(self, rows: NDArray[np.intp]) -> Any:
-        r"""Return :math:`\omega (1, \Psi)` of some atoms, as rows."""
-        psi = self.features(self.rows.take(rows))
-        return self.shares[rows, None] * np.insert(psi, 0, 1.0, axis=1)
-
-    def order(self) -> NDArray[np.intp]:
-        """Return the numbers of all atoms, those that are put together next to each other."""
-        return np.arange(self.n)
-
-    def squared_weights(self, t: Vector) -> Vector:
-        """Return the sums of squared weights of laws, before they are divided by their mass.
-
-        Parameters
-        ----------
-        t : array of shape (laws, m)
-            The laws.
-        """
-        S = self.squares
-        found: Vector = S[0, 0] + 2 * t @ S[0, 1:] + ((t @ S[1:, 1:]) * t).sum(axis=1)
-        return found
-
-    def expectations(self, f: Callable[[Vector], Vector]) -> Vector:
-        r"""Return the mean of :math:`(1, \Psi)^\top f` over the atoms, in one pass.
-
-        Parameters
-        ----------
-        f : callable
-            From coded rows ``(b, d)`` to numbers ``(b, k)``.
-
-        Returns
-        -------
-        array of shape (1 + m, k)
-            The means.
-        """
-
-        def block(start: int, z: Array) -> Vector:
-            values = f(to_numpy(z)) * self.shares[start : start + z.shape[0], None]
-            return np.concatenate(
-                [values.sum(axis=0)[None, :], self.features(z).T @ values]
-            )
-
-        return self.executor.reduce(add, block, self.rows)
+    def ordering(self, column: int) -> Ordering:
+        """Return the points sorted by a column; sorted once."""
+        if column not in self._orderings:
+            values = np.concatenate([block[:, column] for block in self._blocks()])
+            self._orderings[column] = ordering(values, self.shares)
+        return self._orderings[column]
 
     @cached_property
-    def first_powers(self) -> Vector:
-        """The mean of the features times the columns less the origin, ``(1 + m, d)``."""
-        if self.powers is not None:
-            return self.powers[:, : self.width]
-        return self.expectations(lambda z: z - self.origin)
+    def density(self) -> KernelDensity:
+        """The kernel density estimate of the points; of continuous variables only."""
+        return kernel_density(self.table(), self.shares)
 
     @cached_property
-    def second_powers(self) -> Vector:
-        """The same for products of two columns, on and above the diagonal."""
-        d = self.width
-        products = d * (d + 1) // 2
-        if self.powers is not None and self.powers.shape[1] == d + products:
-            return self.powers[:, d:]
-
-        def every(z: Vector) -> Vector:
-            found: Vector = powers(self.origin, z, squared=True)[d:].T
-            return found
-
-        return self.expectations(every)
+    def heights(self) -> Vector:
+        """The kernel density estimate at the points themselves; zero without weight."""
+        return np.where(self.shares > 0, self.density.at(self.table()), 0.0)
 
     @cached_property
-    def squared_powers(self) -> Vector:
-        """The same for squares of columns, ``(1 + m, d)``."""
-        d = self.width
-        if self.powers is not None and self.powers.shape[1] > d:
-            return self.second_powers[:, [i * d - i * (i - 1) // 2 for i in range(d)]]
-        return self.expectations(lambda z: (z - self.origin) ** 2)
+    def is_discrete(self) -> bool:
+        """Whether there is no density: categories, few distinct values, a constant column."""
+        if not self.encoding.numeric or self.has_few_values:
+            return True
+        ends = [(block.min(axis=0), block.max(axis=0)) for block in self._counted()]
+        low, high = (np.array(end) for end in zip(*ends, strict=True))
+        return bool((low.min(axis=0) == high.max(axis=0)).any())
 
     @cached_property
-    def squares(self) -> Vector:
-        r"""The sum of :math:`\omega^2 (1, \Psi)^\top (1, \Psi)` over the atoms."""
-        if self.weights is None:
-            inner = np.diag(to_numpy(self.basis.eigenvalues) / self.n)
-            mean = self.mean[None, :]
-            return np.block([[np.ones((1, 1)), mean], [mean.T, inner]]) / self.n
-
-        def block(start: int, z: Array) -> Vector:
-            share = self.shares[start : start + z.shape[0], None]
-            f = np.concatenate([share, share * self.features(z)], axis=1)
-            product: Vector = f.T @ f
-            return product
-
-        return self.executor.reduce(add, block, self.rows)
-
-    @property
-    def discrete(self) -> bool:
-        """Whether there is no density: words, few values taken often, a constant column."""
-        return not self.encoding.numeric or self.few or self._has_constant
-
-    @cached_property
-    def few(self) -> bool:
-        """Whether there are few distinct atoms: numbers that are taken many times, or words."""
-        limit = _FEW_WORDS
-        if self.encoding.numeric:
-            limit = max(min(_FEW, self.n // _REPEATED), 1)
+    def has_few_values(self) -> bool:
+        """Whether there are few distinct points: numbers taken many times, or categories."""
+        limit = most_values(self.n) if self.encoding.numeric else _MOST_CATEGORIES
         seen: set[tuple[float, ...]] = set()
-        for block in self._blocks():
+        for block in self._counted():
             seen.update(map(tuple, np.unique(block, axis=0)))
             if len(seen) > limit:
                 return False
         return True
 
-    @cached_property
-    def _has_constant(self) -> bool:
-        ends = [(block.min(axis=0), block.max(axis=0)) for block in self._blocks()]
-        low, high = (
-            np.min([a for a, _ in ends], axis=0),
-            np.max([b for _, b in ends], axis=0),
-        )
-        return bool((low == high).any())
-
     def _blocks(self) -> Iterator[Vector]:
-        """Yield the atoms that have weight, some at a time."""
+        """Yield the points, a block at a time."""
         step = self.executor.block_rows
         for start in range(0, self.n, step):
-            stop = min(start + step, self.n)
-            block = to_numpy(self.rows.read(start, stop))
-            counted = block[self.shares[start:stop] > 0]
+            yield to_numpy(self.rows.read(start, min(start + step, self.n)))
+
+    def _counted(self) -> Iterator[Vector]:
+        """Yield the points with positive weight, a block at a time."""
+        start = 0
+        for block in self._blocks():
+            counted = block[self.shares[start : start + len(block)] > 0]
+            start += len(block)
             if len(counted):
                 yield counted
-
-    @cached_property
-    def distinct(self) -> Distinct:
-        """The distinct atoms; ask only where they are few."""
-        table = to_numpy(self.rows.read(0, self.n))
-        points, which = np.unique(table, axis=0, return_inverse=True)
-        sums = np.zeros((len(points), 1 + self.rank))
-        psi = self.features(like(points, self.basis.map.core))
-        sums[:, 0] = np.bincount(which.ravel(), self.shares, len(points))
-        sums[:, 1:] = sums[:, :1] * psi
-        return Distinct(points, sums)
-
-
-@dataclass(frozen=True, eq=False)
-class FewAtoms(Atoms):
-    """Some of the rows of a sample, with a function for each: one there, zero elsewhere.
-
-    Attributes
-    ----------
-    sample : Atoms
-        All rows of the sample, which tell what kind of variable it is.
-    """
-
-    sample: Atoms = field(kw_only=True)
-
-    @property
-    def discrete(self) -> bool:
-        """Whether the variable has no density."""
-        return self.sample.discrete
-
-    @property
-    def few(self) -> bool:
-        """Whether the variable has few distinct values."""
-        return self.sample.few

@@ -1,155 +1,216 @@
-r"""What needs all weights of a law: a scan over the atoms, in blocks.
+r"""Questions that need the weight of every support point: scans over the points, in blocks.
 
-A law costs :math:`O(n m)` here. Blocks of atoms meet blocks of laws, so that no array of
-all laws by all atoms is formed.
+A distribution costs :math:`O(n m)` here. Blocks of points meet blocks of distributions, so
+that no array of all distributions by all points is formed.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from operator import add
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from jointdist._array import Array, Index, Vector, to_numpy
 from jointdist.distributions.sorted_support import groups
-from jointdist.distributions.support_points import Atoms
+from jointdist.distributions.support import Support
+
+if TYPE_CHECKING:
+    from jointdist.distributions.linear import LinearDistributions
 
 __all__ = [
     "all_weights",
+    "cdf_sums",
     "clipped_draws",
     "largest",
     "likeliest",
+    "negative_ratios",
     "negative_share",
-    "paired_sums",
+    "paired_cdfs",
+    "representatives",
     "slices",
 ]
 
-_CELLS = 1 << 21  # of atoms by laws that are worked on at a time
+_CELLS = 1 << 21  # points times distributions worked on at a time: 16 MB
 
 
-def all_weights(atoms: Atoms, t: Vector, mass: Vector) -> Vector:
-    """Return the weights of all atoms under each law, of shape ``(q, n)``."""
-    weights = np.empty((len(t), atoms.n))
+def all_weights(support: Support, t: Vector, mass: Vector) -> Vector:
+    """Return the weights of all support points, of shape ``(q, n)``."""
+    weights = np.empty((len(t), support.points.n))
 
     def block(start: int, z: Array) -> None:
-        own = slice(start, start + z.shape[0])
-        weights[:, own] = _weights(atoms, start, z, t, mass).T
+        part = slice(start, start + z.shape[0])
+        weights[:, part] = _weights(support, start, z, t, mass).T
 
-    for _ in atoms.executor.map(block, atoms.rows):
+    for _ in support.points.executor.map(block, support.points.rows):
         pass
     return weights
 
 
-def negative_share(atoms: Atoms, t: Vector, mass: Vector) -> Vector:
-    """Return the negative weight of each law, as a share of all weight taken as positive."""
+def negative_share(support: Support, t: Vector, mass: Vector) -> Vector:
+    """Return the negative weight as a share of the sum of absolute weights, ``(q,)``."""
 
     def share(t: Vector, mass: Vector) -> Vector:
         def block(start: int, z: Array) -> Vector:
-            w = _weights(atoms, start, z, t, mass)
+            w = _weights(support, start, z, t, mass)
             below = -np.minimum(w, 0).sum(axis=0)
             return np.stack([below, np.abs(w, out=w).sum(axis=0)])
 
-        below, whole = atoms.executor.reduce(add, block, atoms.rows)
+        below, whole = support.points.executor.reduce(add, block, support.points.rows)
         ratio: Vector = below / whole + 0.0  # no negative zero
         return ratio
 
-    return _by_laws(share, atoms, t, mass)
+    return _by_part(share, support, t, mass)
 
 
-def paired_sums(
-    atoms: Atoms, t: Vector, mass: Vector, f: Callable[[Vector, slice], Vector]
-) -> Vector:
-    """Return the mean of a function of its own under each law.
+def negative_ratios(support: Support, t: Vector, below: float) -> Vector:
+    """Return the share of the sample at which each ratio is below a limit, ``(q,)``.
 
     Parameters
     ----------
-    atoms : Atoms
-        The atoms.
-    t, mass : arrays of shape (q, m) and (q,)
-        The laws.
-    f : callable
-        From coded atoms ``(b, d)`` and a slice of the laws to values ``(b, laws)``.
+    support : Support
+        The support points.
+    t : array of shape (q, m)
+        The coefficients of distributions.
+    below : float
+        The limit.
     """
 
-    def mean(t: Vector, mass: Vector, own: slice) -> Vector:
+    def share(t: Vector) -> Vector:
         def block(start: int, z: Array) -> Vector:
-            w = _weights(atoms, start, z, t, mass)
-            total: Vector = (w * f(to_numpy(z), own)).sum(axis=0)
+            negative = support.ratio(start, z, t) < below
+            found: Vector = support.points.shares[start : start + len(negative)] @ negative
+            return found
+
+        return support.points.executor.reduce(add, block, support.points.rows)
+
+    return np.concatenate([share(t[part]) for part in _slices(support, len(t))])
+
+
+def paired_cdfs(support: Support, t: Vector, mass: Vector, points: Vector) -> Vector:
+    """Return the cdf of several columns, of distribution i at point i, ``(q,)``.
+
+    Parameters
+    ----------
+    support : Support
+        The support points.
+    t, mass : arrays of shape (q, m) and (q,)
+        The coefficients and masses of distributions.
+    points : array of shape (q, d)
+        The points, coded.
+    """
+
+    def cdfs(t: Vector, mass: Vector, at: Vector) -> Vector:
+        def block(start: int, z: Array) -> Vector:
+            w = _weights(support, start, z, t, mass)
+            total: Vector = (w * _below(to_numpy(z), at)).sum(axis=0)
             return total
 
-        return atoms.executor.reduce(add, block, atoms.rows)
+        return support.points.executor.reduce(add, block, support.points.rows)
 
-    return np.concatenate(
-        [mean(t[own], mass[own], own) for own in _by_block(atoms, len(t))]
-    )
+    parts = _slices(support, len(t))
+    return np.concatenate([cdfs(t[p], mass[p], points[p]) for p in parts])
 
 
-def largest(atoms: Atoms, t: Vector, mass: Vector, factor: Vector) -> Index:
-    """Return the atom of each law with the largest ratio times a factor of the atom."""
+def cdf_sums(support: Support, points: Vector) -> Vector:
+    r"""Return the sums of :math:`\omega (1, \Psi)` over support points below each point.
+
+    Parameters
+    ----------
+    support : Support
+        The support points.
+    points : array of shape (k, d)
+        The points, coded.
+
+    Returns
+    -------
+    array of shape (1 + m, k)
+        The sums: cdfs of several columns are linear in them.
+    """
+
+    def sums(part: slice) -> Vector:
+        return support.expectations(lambda z: _below(z, points[part]))
+
+    parts = slices(support.points.executor.block_rows, len(points))
+    return np.concatenate([sums(part) for part in parts], axis=1)
+
+
+def _below(z: Vector, limits: Vector) -> Vector:
+    """Return whether each point is below each limit in all columns, ``(b, k)``."""
+    found = np.ones((len(z), len(limits)))
+    for column, limit in zip(z.T, limits.T, strict=True):
+        found *= column[:, None] <= limit
+    return found
+
+
+def largest(support: Support, t: Vector, mass: Vector, factor: Vector) -> Index:
+    """Return the point at which the ratio times a factor of the point is largest, ``(q,)``."""
 
     class Best(NamedTuple):
         value: Vector
-        atom: Index
+        point: Index
 
         def or_later(self, other: "Best") -> "Best":
             better = other.value > self.value
             return Best(
                 np.where(better, other.value, self.value),
-                np.where(better, other.atom, self.atom),
+                np.where(better, other.point, self.point),
             )
 
-    def atom(t: Vector, mass: Vector) -> Index:
+    def best(t: Vector, mass: Vector) -> Index:
         def block(start: int, z: Array) -> Best:
-            value = atoms.ratio(start, z, t) / mass
+            value = support.ratio(start, z, t) / mass
             value *= factor[start : start + z.shape[0], None]
             return Best(value.max(axis=0), start + value.argmax(axis=0))
 
-        return atoms.executor.reduce(Best.or_later, block, atoms.rows).atom
+        return support.points.executor.reduce(
+            Best.or_later, block, support.points.rows
+        ).point
 
-    return _by_laws(atom, atoms, t, mass)
+    return _by_part(best, support, t, mass)
 
 
 def likeliest(sums: Vector, t: Vector) -> Index:
-    r"""Return which of some sums of :math:`\omega (1, \Psi)` has the largest weight.
+    r"""Return which of given sums of :math:`\omega (1, \Psi)` has the largest weight.
 
     Parameters
     ----------
     sums : array of shape (k, 1 + m)
         The sums.
     t : array of shape (q, m)
-        The laws.
+        The coefficients and masses of distributions.
     """
-    parts = (t[own] for own in slices(len(sums), len(t)))
+    parts = (t[part] for part in slices(len(sums), len(t)))
     return np.concatenate([(p @ sums[:, 1:].T + sums[:, 0]).argmax(axis=1) for p in parts])
 
 
-def clipped_draws(atoms: Atoms, t: Vector, mass: Vector, uniform: Vector) -> Index:
-    """Return atoms drawn from laws whose negative weights are set to zero.
+def clipped_draws(support: Support, t: Vector, mass: Vector, uniform: Vector) -> Index:
+    """Return support points drawn after negative weights are set to zero.
 
     Parameters
     ----------
-    atoms : Atoms
-        The atoms.
+    support : Support
+        The support points.
     t, mass : arrays of shape (q, m) and (q,)
-        The laws.
+        The coefficients and masses of distributions.
     uniform : array of shape (q, size)
-        Uniform numbers from zero to below one: the atom where the sum of the clipped
-        weights, in the order of the atoms, first exceeds that share of the whole.
+        Uniform numbers from zero to below one: the point where the sum of the clipped
+        weights, in the order of the points, first exceeds that share of the whole.
     """
-    dists = _by_block(atoms, len(t))
-    return np.concatenate([_draws(atoms, t[own], mass[own], uniform[own]) for own in dists])
+    parts = _slices(support, len(t))
+    return np.concatenate([_draws(support, t[p], mass[p], uniform[p]) for p in parts])
 
 
-def _draws(atoms: Atoms, t: Vector, mass: Vector, uniform: Vector) -> Index:
+def _draws(support: Support, t: Vector, mass: Vector, uniform: Vector) -> Index:
     def total(start: int, z: Array) -> Vector:
-        clipped: Vector = np.maximum(_weights(atoms, start, z, t, mass), 0).sum(axis=0)
+        clipped: Vector = np.maximum(_weights(support, start, z, t, mass), 0).sum(axis=0)
         return clipped
 
-    by_block = np.cumsum(list(atoms.executor.map(total, atoms.rows)), axis=0)
+    points = support.points
+    by_block = np.cumsum(list(points.executor.map(total, points.rows)), axis=0)
     before = np.concatenate([np.zeros((1, len(t))), by_block])
     sought = (uniform * by_block[-1][:, None]).ravel()
-    dists = np.repeat(np.arange(len(t)), uniform.shape[1])
+    which = np.repeat(np.arange(len(t)), uniform.shape[1])
     columns = zip(by_block.T, np.split(sought, len(t)), strict=True)
     block = np.concatenate([np.searchsorted(sums, u, side="right") for sums, u in columns])
     block = np.minimum(block, len(by_block) - 1)
@@ -157,41 +218,42 @@ def _draws(atoms: Atoms, t: Vector, mass: Vector, uniform: Vector) -> Index:
 
     def work(group: Index) -> tuple[Index, Index]:
         b = int(block[group[0]])
-        own, first = np.unique(dists[group], return_index=True)
-        start = b * atoms.executor.block_rows
-        z = atoms.rows.read(start, min(start + atoms.executor.block_rows, atoms.n))
-        w = np.maximum(_weights(atoms, start, z, t[own], mass[own]), 0)
-        sums = np.cumsum(w, axis=0) + before[b, own]
+        part, first = np.unique(which[group], return_index=True)
+        start, rows = b * points.executor.block_rows, points.rows
+        z = rows.read(start, min(start + points.executor.block_rows, points.n))
+        w = np.maximum(_weights(support, start, z, t[part], mass[part]), 0)
+        sums = np.cumsum(w, axis=0) + before[b, part]
         last = len(w) - 1 - (w[::-1] > 0).argmax(axis=0)  # of positive weight: rounding
         each = zip(sums.T, np.split(sought[group], first[1:]), last, strict=True)
         found = [np.minimum(np.searchsorted(c, u, side="right"), k) for c, u, k in each]
         return group, start + np.concatenate(found)
 
-    for group, found in atoms.executor.each(work, groups(np.arange(len(sought)), block)):
+    items = groups(np.arange(len(sought)), block)
+    for group, found in points.executor.each(work, items):
         drawn[group] = found
     return drawn.reshape(uniform.shape)
 
 
-def _weights(atoms: Atoms, start: int, z: Array, t: Vector, mass: Vector) -> Vector:
-    """Return the weights of a block of atoms under laws, of shape ``(b, laws)``."""
-    w = atoms.ratio(start, z, t)
-    w *= atoms.shares[start : start + len(w), None] / mass
+def _weights(support: Support, start: int, z: Array, t: Vector, mass: Vector) -> Vector:
+    """Return the weights of a block of points, of shape ``(b, q)``."""
+    w = support.ratio(start, z, t)
+    w *= support.points.shares[start : start + len(w), None] / mass
     return w
 
 
-def _by_laws(
-    f: Callable[[Vector, Vector], NDArray[Any]], atoms: Atoms, t: Vector, mass: Vector
+def _by_part(
+    f: Callable[[Vector, Vector], NDArray[Any]], support: Support, t: Vector, mass: Vector
 ) -> NDArray[Any]:
-    return np.concatenate([f(t[own], mass[own]) for own in _by_block(atoms, len(t))])
+    return np.concatenate([f(t[part], mass[part]) for part in _slices(support, len(t))])
 
 
-def _by_block(atoms: Atoms, n: int) -> list[slice]:
-    """Return slices of the laws, so few that a block of atoms by them fits in memory."""
-    return slices(min(atoms.executor.block_rows, atoms.n), n)
+def _slices(support: Support, n: int) -> list[slice]:
+    """Return slices of distributions whose weights on a block of points fit in memory."""
+    return slices(min(support.points.executor.block_rows, support.points.n), n)
 
 
 def slices(width: int, n: int) -> list[slice]:
-    """Return slices of ``n`` rows, so few that a table of them of a width fits in memory.
+    """Return slices of ``n`` rows, such that each part of a table fits in memory.
 
     Parameters
     ----------
@@ -202,3 +264,43 @@ def slices(width: int, n: int) -> list[slice]:
     """
     step = max(_CELLS // width, 1)
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]
+
+
+def representatives(
+    dists: "LinearDistributions", most: int
+) -> Iterator[tuple[slice, Vector, Vector]]:
+    """Yield distributions, weights on points that stand for all, and these points.
+
+    Parameters
+    ----------
+    dists : LinearDistributions
+        The distributions.
+    most : int
+        The number of points. Of more, quantiles of the sample stand for all, and each takes
+        the ratio of its point.
+
+    Yields
+    ------
+    tuple of slice and arrays of shape (b, k) and (k, d)
+        Which distributions, their weights, and the points.
+    """
+    support, start = dists.support, 0
+    shares = support.points.shares
+    one = support.points.width == 1
+    rows = support.points.ordering(0).order if one else support.grouped()
+    rows = rows[shares[rows] > 0]
+    times = np.ones(len(rows))
+    if len(rows) > most:
+        share = shares[rows]
+        places = (np.arange(most) + 0.5) / most * share.sum()
+        found = np.searchsorted(np.cumsum(share), places)
+        which, count = np.unique(found, return_counts=True)
+        rows, times = rows[which], count / share[which]
+    sums, points = support.weighted(rows), support.points.table()[rows]
+    sums *= times[:, None]
+    for t in dists.conditions.parts():
+        for part in slices(2 * len(rows), len(t)):
+            w = np.asarray((sums @ np.insert(t[part], 0, 1.0, axis=1).T).T)
+            w /= w.sum(axis=1)[:, None]
+            yield slice(start + part.start, start + part.stop), w, points
+        start += len(t)

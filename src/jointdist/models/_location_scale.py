@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from jointdist._array import Vector
 from jointdist.data.encoding import Encoding
-from jointdist.data.executor import Executor
+from jointdist.data.executor import Executor, executor_for
 from jointdist.data.table import Rows
-from jointdist.distributions.location_scale import Conditions, Moved
-from jointdist.distributions.signed import units_of
+from jointdist.distributions.location_scale import ForecastConditions
+from jointdist.distributions.location_scale import LocationScale as Distributions
+from jointdist.distributions.support_points import SupportPoints
 from jointdist.kernels import Kernel
 from jointdist.lowrank.novelty import NoveltyDetector, novelty_detector
 from jointdist.models.jdl import JointDistribution
@@ -19,50 +19,7 @@ from jointdist.regression.out_of_fold import as_table
 from jointdist.regression.scale import Scale
 from jointdist.regression.splits import Training
 
-__all__ = ["LocationScale", "MarginalSample", "location_scale"]
-
-# Outcomes whose distances from each other are formed: a memory budget of 128 MB.
-_COMPARED = 4096
-
-
-@dataclass(frozen=True, eq=False)
-class MarginalSample:
-    """The observed outcomes, a forecast that knows nothing of X.
-
-    Attributes
-    ----------
-    outcomes : array of shape (n, r)
-        The outcomes.
-    weights : array of shape (n,), optional
-        Their weights.
-    """
-
-    outcomes: Vector
-    weights: Vector | None
-
-    @property
-    def unit(self) -> Vector:
-        """The standard deviation of each column; one for a constant."""
-        weights = np.ones(len(self.outcomes)) if self.weights is None else self.weights
-        return units_of(self.outcomes, weights)
-
-    def scores(self, points: Vector) -> Vector:
-        """Return the energy scores of the sample at points; for one column the CRPS.
-
-        Parameters
-        ----------
-        points : array of shape (q, r)
-            The points.
-        """
-        rows, weights = np.arange(len(self.outcomes)), self.weights
-        if len(rows) > _COMPARED:
-            rows = np.random.default_rng(0).choice(rows, _COMPARED, replace=False)
-        w = np.ones(len(rows)) if weights is None else weights[rows]
-        y, w = self.outcomes[rows], w / w.sum()
-        unit = units_of(y, w) if y.shape[1] > 1 else np.ones(1)
-        apart = w @ cdist(y / unit, y / unit) @ w
-        found: Vector = cdist(points / unit, y / unit) @ w - apart / 2
-        return found
+__all__ = ["LocationScale", "location_scale"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +42,7 @@ class LocationScale:
         The mean square of the out-of-fold residuals.
     encodings : tuple of Encoding
         How the columns of X and of Y became numbers.
-    marginal : MarginalSample
+    marginal : SupportPoints
         The observed outcomes.
     executor : Executor, optional
         How row blocks are worked on.
@@ -98,10 +55,10 @@ class LocationScale:
     explained: Vector
     unexplained: Vector
     encodings: tuple[Encoding, Encoding]
-    marginal: MarginalSample
+    marginal: SupportPoints
     executor: Executor | None
 
-    def given(self, x: Rows, X: object) -> Moved:
+    def given(self, x: Rows, X: object) -> Distributions:
         """Return the conditional distributions of Y given rows of X.
 
         Out of distribution they are about as wide as the sample: the variance that
@@ -122,10 +79,14 @@ class LocationScale:
         stretch = self.scale.at(x, p, self.executor)
         unknown = self.explained + np.maximum(self.unexplained - stretch**2, 0.0)
         stretch = np.sqrt(stretch**2 + doubt[:, None] * unknown)
-        base = self.residuals._fitted.of_y(p)  # noqa: SLF001
-        conditions = Conditions(base.queries, x, self.encodings[0], novelty)
-        names, unit = self.encodings[1], self.marginal.unit
-        return Moved.of(base, conditions, shift, stretch, names=names, unit=unit)
+        return Distributions(
+            residuals=self.residuals._fitted.of_y(p).normalised,  # noqa: SLF001
+            conditions=ForecastConditions(x, self.encodings[0], novelty),
+            location=shift,
+            scale=stretch,
+            encoding=self.encodings[1],
+            unit=self.marginal.units(),
+        )
 
 
 def location_scale(
@@ -161,6 +122,7 @@ def location_scale(
         How row blocks are worked on.
     """
     x, w, forecasts = data.sample.x, data.sample.weights, data.outcomes - residuals
+    y, workers = data.given.y, executor_for(data.given.y, executor)
     mean = np.average(forecasts, axis=0, weights=w)
     return LocationScale(
         location,
@@ -170,6 +132,6 @@ def location_scale(
         explained=np.average((forecasts - mean) ** 2, axis=0, weights=w),
         unexplained=np.average(residuals**2, axis=0, weights=w),
         encodings=encodings,
-        marginal=MarginalSample(data.given_outcomes, data.given.weights),
+        marginal=SupportPoints(y, encodings[1], data.given.weights, workers),
         executor=executor,
     )

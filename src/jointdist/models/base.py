@@ -18,7 +18,7 @@ from jointdist.data.sample import Sample
 from jointdist.data.table import Rows, as_weights
 from jointdist.data.updates import joined, without
 from jointdist.distributions.conditional import Conditional
-from jointdist.distributions.signed import Laws
+from jointdist.distributions.linear import LinearDistributions
 from jointdist.errors import Text, ToleranceWarning, require, warn_user
 from jointdist.lowrank.basis import Basis
 from jointdist.lowrank.moments import Moments
@@ -36,7 +36,7 @@ _SOLVED = {"regularization", "positivity", "marginals", "normalization", "grid_r
 class Fitted(Protocol):
     """A fitted model of the conditional distributions of Y given X."""
 
-    def of_y(self, x: Rows) -> Laws:
+    def of_y(self, x: Rows) -> LinearDistributions:
         """Return the distributions of Y given rows of X."""
 
     def energy_scores(self, x: Rows, y: Vector) -> tuple[Vector, Vector]:

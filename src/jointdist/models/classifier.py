@@ -292,9 +292,9 @@ class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
         encodings = self.joint_._data.encodings  # noqa: SLF001
         x = read_x(self, encodings[0], X, where=f"{_NAME}.{method}")
         dists = self.joint_._fitted.of_y(x)  # noqa: SLF001
-        labels = dists.atoms.distinct
-        found = dists.expected(labels.sums.T)
-        found = np.where(np.isnan(found), labels.sums[:, 0], found)
+        labels, sums = dists.support.distinct
+        found = dists.expected(sums.T)
+        found = np.where(np.isnan(found), sums[:, 0], found)
         signed = np.zeros((len(found), len(self.classes_)))
-        signed[:, labels.points[:, 0].astype(np.intp)] = found
+        signed[:, labels[:, 0].astype(np.intp)] = found
         return signed

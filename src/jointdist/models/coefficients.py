@@ -16,8 +16,8 @@ from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
-from jointdist.distributions.signed import Support
-from jointdist.distributions.support_points import Atoms
+from jointdist.distributions.support import KernelSupport
+from jointdist.distributions.support_points import SupportPoints
 from jointdist.lowrank.basis import Basis, host_features
 from jointdist.lowrank.moments import Moments
 from jointdist.lowrank.polynomial_map import PolynomialMap
@@ -95,11 +95,11 @@ class Problem:
     marginals: Marginals
     executor: Executor
 
-    def support_x(self, encoding: Encoding) -> Support:
+    def support_x(self, encoding: Encoding) -> KernelSupport:
         """Return the sample of X as support points."""
         return self._support(self.x, encoding, self.sample.x, self.moments.sum_x, None)
 
-    def support_y(self, encoding: Encoding) -> Support:
+    def support_y(self, encoding: Encoding) -> KernelSupport:
         """Return the sample of Y as support points, with the sums of their powers."""
         sums = self.moments
         powers = _rotated(self.y, to_numpy(sums.powers_y) / sums.weight)
@@ -112,11 +112,11 @@ class Problem:
         rows: Rows,
         sums: Array,
         powers: Vector | None,
-    ) -> Support:
+    ) -> KernelSupport:
         ones = np.insert(to_numpy(sums) / self.moments.weight, 0, 1.0)
         mean = _rotated(basis, ones[:, None])[1:, 0]
-        weights, executor = self.sample.weights, self.executor
-        return Support(Atoms(basis, encoding, rows, weights, mean, executor, powers))
+        points = SupportPoints(rows, encoding, self.sample.weights, self.executor)
+        return KernelSupport.of(points, basis, mean, powers)
 
 
 def _rotated(basis: Basis, sums: Vector) -> Vector:

@@ -1,7 +1,6 @@
-"""Split-conformal calibration of any estimator of scalar laws."""
+"""Split-conformal calibration of any estimator of scalar conditional distributions."""
 
-import warnings
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,16 +9,19 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from jointdist._array import Index, Vector, to_numpy
+from jointdist._array import Index, Vector
 from jointdist._params import NestedParameters
 from jointdist._random import Seed, generator
-from jointdist.data.encoding import learn_encoding
+from jointdist.data.encoding import Encoding
+from jointdist.data.executor import executor_for
 from jointdist.data.sample import Sample
 from jointdist.data.table import as_weights
 from jointdist.distributions.conditional import Conditional
-from jointdist.errors import Text, is_number, require
-from jointdist.models._arguments import y_for_Y
-from jointdist.projection.recalibration import Recalibrated, Recalibration, valid
+from jointdist.distributions.marginal import marginal_scores
+from jointdist.distributions.support_points import SupportPoints
+from jointdist.errors import Text, is_number, require, warn_user
+from jointdist.models._arguments import read_pair, y_for_Y
+from jointdist.projection.recalibration import Recalibration, proper, recalibrated
 from jointdist.scores.calibration import pit
 from jointdist.scores.losses import crps
 from jointdist.scores.outcomes import outcomes_of, require_column
@@ -30,26 +32,28 @@ _NAME = "ConformalCalibration"
 
 
 class ConformalCalibration(RegressorMixin, NestedParameters, BaseEstimator):
-    r"""Laws whose intervals cover at least as often as they say, whatever the estimator.
+    r"""Conditional distributions with finite-sample marginal coverage, of any estimator.
 
-    A clone of the estimator is fitted to some of the rows. The laws that it gives to the
-    others have cdfs :math:`F_i`, and the outcomes there have levels :math:`F_i(y_i)`, at
-    random within jumps. With the cdf :math:`G` of these levels, linear between them, the law
-    of a new row is the one whose cdf is :math:`G(F(y))`.
+    Split-conformal calibration: a clone of the estimator is fitted to some of the rows. The
+    distributions that it gives to the others, the calibration rows, have cdfs :math:`F_i`, and
+    the observed outcomes have levels :math:`F_i(y_i)`, at random within jumps. With the cdf
+    :math:`G` of these levels, linear between them, the distribution of a new row is the one
+    whose cdf is :math:`G(F(y))`.
 
-    For a new row that is exchangeable with those held back, the outcome is in
+    For a new row that is exchangeable with the calibration rows, the outcome is in
     ``given(x).interval(level)`` with at least the probability ``level``: in finite samples,
     for any data, and however wrong the estimator. This is an average over x. It is exceeded by
-    at most ``2 / (k + 1)`` for k rows held back if laws are continuous, and by what an atom
-    weighs more if not. All else that laws are asked is answered by the recalibrated law.
-    Signed laws are made valid first, by the running maximum of their cdf.
+    at most ``2 / (k + 1)`` for k calibration rows if distributions are continuous, and by the
+    weight of a support point more if not. All other questions are answered by the
+    recalibrated distribution. Signed distributions are made proper first, by the running
+    maximum of their cdf.
 
     Parameters
     ----------
     estimator : estimator
         One with ``given``, for a Y of one column of numbers.
     share : float, default=0.2
-        The share of the rows that is held back, between zero and one.
+        The share of the rows used for calibration, between zero and one.
     random_state : int, Generator, RandomState, optional
         The seed of the choice of rows, and of levels within jumps.
 
@@ -58,7 +62,7 @@ class ConformalCalibration(RegressorMixin, NestedParameters, BaseEstimator):
     estimator_ : estimator
         The clone, fitted.
     recalibration_ : Recalibration
-        The levels of the outcomes held back, and G.
+        The levels of the outcomes of the calibration rows, and G.
     n_features_in_ : int
         The number of columns of X.
     feature_names_in_ : array of str
@@ -87,7 +91,7 @@ class ConformalCalibration(RegressorMixin, NestedParameters, BaseEstimator):
 
     @y_for_Y
     def fit(self, X: object, Y: object, sample_weight: object = None) -> Self:
-        """Fit a clone of the estimator to some rows, and learn from the others how it errs.
+        """Fit a clone of the estimator to some rows, and calibrate it with the others.
 
         Parameters
         ----------
@@ -97,7 +101,7 @@ class ConformalCalibration(RegressorMixin, NestedParameters, BaseEstimator):
             The rows of Y, numbers.
         sample_weight : array of shape (n,), optional
             Weights of the rows: a row of weight two counts as two rows, in the fit and in
-            the calibration. Rows of no weight are left out. Coverage is that of rows drawn
+            the calibration. Rows of weight zero are ignored. Coverage is that of rows drawn
             by their weights, and no longer guaranteed in finite samples.
 
         Returns
@@ -111,21 +115,24 @@ class ConformalCalibration(RegressorMixin, NestedParameters, BaseEstimator):
         ok = is_number(self.share, least=0, below=1) and self.share > 0
         require(ok, _NAME, "share", "a number between 0 and 1", self.share)
         rng = generator(_NAME, self.random_state)
-        sample = _read(X, Y, sample_weight)
+        sample, encoding = _read(X, Y, sample_weight)
         weights = np.ones(sample.n) if sample.weights is None else sample.weights
         rest, back = self._split(sample, weights, rng)
+        train = sample.take(rest)
         own = {} if sample.weights is None else {"sample_weight": weights[rest]}
         self.estimator_ = clone(self.estimator).fit(_part(X, rest), _part(Y, rest), **own)
         dists = self._base(_part(X, back))
         levels = pit(dists, _part(Y, back), random_state=rng)
-        known = ~np.isnan(levels)  # where there is a law
-        require(known.any(), _NAME, "X", "rows at some of which there is a law", "none")
-        self.recalibration_ = Recalibration.of(levels[known], weights[back][known])
-        self._marginal = _Sample.of(to_numpy(sample.y.take(rest)), weights[rest])
+        exist = ~np.isnan(levels)
+        rule = "rows at some of which there is a distribution"
+        require(exist.any(), _NAME, "X", rule, Text("none"))
+        self.recalibration_ = Recalibration.of(levels[exist], weights[back][exist])
+        executor = executor_for(train.y)
+        self._marginal = SupportPoints(train.y, encoding, train.weights, executor)
         return self
 
-    def given(self, x: object) -> Recalibrated:
-        """Return the recalibrated laws of Y for each row of ``x``.
+    def given(self, x: object) -> Conditional:
+        """Return the recalibrated distributions of Y given rows of X.
 
         Parameters
         ----------
@@ -133,7 +140,7 @@ class ConformalCalibration(RegressorMixin, NestedParameters, BaseEstimator):
             Conditions on X; a vector if X has one column.
         """
         check_is_fitted(self)
-        return Recalibrated(self._base(x)._laws, self.recalibration_)  # noqa: SLF001
+        return recalibrated(self._base(x).distributions, self.recalibration_)
 
     def predict(self, X: object) -> Vector:
         """Return the conditional means of Y.
@@ -149,25 +156,26 @@ class ConformalCalibration(RegressorMixin, NestedParameters, BaseEstimator):
     def score(  # pyrefly: ignore[bad-override]  # Y, not y
         self, X: object, Y: object, sample_weight: object = None
     ) -> float:
-        """Return the skill of the laws: one minus their CRPS over that of the marginal law.
+        """Return the CRPS skill: one minus the CRPS over that of the marginal distribution.
 
         Parameters
         ----------
         X : array, DataFrame or sequence of shape (q, d_x)
             Rows of X.
         Y : array, Series or sequence of shape (q,)
-            What came of them.
+            The observed outcomes.
         sample_weight : array of shape (q,), optional
             Weights of the rows.
         """
         dist = self.given(X)
-        told = outcomes_of(f"{_NAME}.score", dist, Y, "Y")
-        weights = as_weights(sample_weight, told.rows)
-        own = np.average(crps(dist, Y), weights=weights)
-        marginal = np.average(self._marginal.crps(told.column), weights=weights)
-        if marginal <= 0:  # every row of Y is all atoms: there is nothing to tell
-            return 1.0 if own <= 0 else 0.0
-        return float(1 - own / marginal)
+        pairs = outcomes_of(f"{_NAME}.score", dist, Y, "Y")
+        weights = as_weights(sample_weight, pairs.rows)
+        score = np.average(crps(dist, Y), weights=weights)
+        scores = marginal_scores(self._marginal, pairs.points)
+        marginal = np.average(scores, weights=weights)
+        if marginal <= 0:  # all outcomes are equal to all of the sample
+            return 1.0 if score <= 0 else 0.0
+        return float(1 - score / marginal)
 
     @property
     def n_features_in_(self) -> int:
@@ -190,65 +198,40 @@ class ConformalCalibration(RegressorMixin, NestedParameters, BaseEstimator):
     def _split(
         self, sample: Sample, weights: Vector, rng: np.random.Generator
     ) -> tuple[Index, Index]:
-        """Return the rows to fit to and those held back; copies of a row stay together."""
+        """Return the training and calibration rows; copies of a row stay together."""
         counted = np.flatnonzero(weights)
-        some = sample.counted
+        used = sample.counted
         groups = np.arange(len(counted))
-        if not some.distinct and (equal := some.duplicates).copied:
+        if not used.distinct and (equal := used.duplicates).copied:
             groups = equal.which
         order = rng.permutation(int(groups.max(initial=-1)) + 1)
         held = int(np.ceil(self.share * len(order)))
         got = Text(f"{len(order)} sample{'s' * (len(order) != 1)}")
-        require(held < len(order), _NAME, "X", "of rows enough to hold some back", got)
+        rule = "of rows enough to hold some back"
+        require(held < len(order), _NAME, "X", rule, got)
         out = np.isin(groups, order[:held])
         return counted[~out], counted[out]
 
     def _base(self, x: object) -> Conditional:
-        """Return valid laws of the estimator."""
+        """Return proper distributions of the estimator."""
         dist = self.estimator_.given(x)
-        return Conditional(valid(require_column(_NAME, dist)))
+        return Conditional(proper(require_column(_NAME, dist)))
 
 
-class _Sample(NamedTuple):
-    """The law of a weighted sample: its values, rising, and their shares."""
-
-    values: Vector
-    shares: Vector
-
-    @classmethod
-    def of(cls, y: Vector, weights: Vector) -> "_Sample":
-        order = np.argsort(y, axis=None)
-        return cls(y.ravel()[order], weights[order] / weights.sum())
-
-    def crps(self, y: Vector) -> Vector:
-        """Return the scores at outcomes: mean distance, less half that within the sample."""
-        v, upto = self.values, np.cumsum(self.shares)
-        moved = np.cumsum(np.insert(self.shares * v, 0, 0.0))
-        below = np.searchsorted(v, y, side="right")
-        F = np.insert(upto, 0, 0.0)[below]
-        apart = (upto * (1 - upto))[:-1] @ np.diff(v)
-        near: Vector = y * (2 * F - 1) + moved[-1] - 2 * moved[below]
-        return near - apart
-
-
-def _read(X: object, Y: object, sample_weight: object) -> Sample:
-    """Return the rows, checked."""
-    got = Text("None: fit requires y to be passed, but the target y is None")
-    require(Y is not None, _NAME, "Y", "given", got)
-    x = learn_encoding(X, where=_NAME, name="X")
-    y = learn_encoding(Y, where=_NAME, name="Y", vector=True)
-    words = "words" if y.encoding.width == 1 else f"{y.encoding.width} columns"
-    scalar = y.encoding.width == 1 and y.encoding.numeric
-    require(scalar, _NAME, "Y", "one column of numbers", Text(words))
+def _read(X: object, Y: object, sample_weight: object) -> tuple[Sample, Encoding]:
+    """Return the rows, checked, and the column of Y."""
+    pair = read_pair(_NAME, X, Y, sample_weight, None)
+    encoding = pair.encodings[1]
+    got = "categories" if encoding.width == 1 else f"{encoding.width} columns"
+    scalar = encoding.width == 1 and encoding.numeric
+    require(scalar, _NAME, "Y", "one column of numbers", Text(got))
     if getattr(Y, "ndim", 1) == 2:
         msg = f"A column-vector y was passed when a 1d array was expected by {_NAME}."
-        warnings.warn(msg, DataConversionWarning, stacklevel=4)
-    return Sample.paired(
-        x.rows, y.rows, sample_weight, categorical=x.encoding.all_categorical
-    )
+        warn_user(msg, DataConversionWarning)
+    return pair.sample, encoding
 
 
 def _part(table: Any, rows: Index) -> Any:
     """Return some rows of a table, as one of the same kind."""
-    known = table if hasattr(table, "__getitem__") else np.asarray(table)
-    return _safe_indexing(known, rows)
+    indexed = table if hasattr(table, "__getitem__") else np.asarray(table)
+    return _safe_indexing(indexed, rows)

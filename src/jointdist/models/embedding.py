@@ -10,17 +10,20 @@ from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
-from jointdist.distributions.conditions import Fixed, Queries
-from jointdist.distributions.energy import energy_scores
-from jointdist.distributions.signed import FewSupport, Laws, Support, units_of
-from jointdist.distributions.support_points import Atoms
+from jointdist.distributions.cell_support import CellSupport
+from jointdist.distributions.conditions import Queries
+from jointdist.distributions.embedded import Embedded
+from jointdist.distributions.linear import LinearDistributions
+from jointdist.distributions.marginal import marginal_scores
+from jointdist.distributions.support import KernelSupport
 from jointdist.errors import InfeasibleError
 from jointdist.lowrank.basis import Basis, host_features
 from jointdist.lowrank.novelty import TRUSTED, largest_kernel
 from jointdist.models._arguments import PairedData
 from jointdist.models.pivot_support import pivot_support, summed_weights
 from jointdist.programs import Solution, Status
-from jointdist.projection.projector import TRIED, Isotonic, Projector
+from jointdist.projection.isotonic import IsotonicProjector
+from jointdist.projection.projected import TUNING_ROWS, Projector
 
 __all__ = ["Embedding"]
 
@@ -46,7 +49,7 @@ class Embedding:
         The functions of X.
     basis_y : Basis
         Functions of Y, whose means projections match.
-    support : Support
+    support : CellSupport
         The support points: the pivots of Y, or all its rows.
     which : array of int
         The support point of each pivot or row.
@@ -68,7 +71,7 @@ class Embedding:
     solution: Solution
     basis_x: Basis
     basis_y: Basis
-    support: FewSupport
+    support: CellSupport
     which: Index
     weights: Vector
     row_weights: Vector | None
@@ -130,7 +133,7 @@ class Embedding:
             executor=executor,
         )
 
-    def of_y(self, x: Rows) -> Laws:
+    def of_y(self, x: Rows) -> LinearDistributions:
         """Return the distributions of Y given rows of X."""
         if self.solution.status is Status.INFEASIBLE:
             msg = f"{self.where}: {self.solution.status.value}"
@@ -146,11 +149,10 @@ class Embedding:
             most=self._largest_kernel,
         )
         if self.positivity not in ("projected", "isotonic"):
-            return Laws(self.support, conditions, divided=False)
+            return Embedded(self.support, conditions, divided=False)
         trusted = TRUSTED * (1 - self.basis_x.relative_error)
-        return self.projector.dists(
-            Laws(self.support, replace(conditions, trusted=trusted))
-        )
+        signed = Embedded(self.support, replace(conditions, trusted=trusted))
+        return self.projector.project(signed)
 
     @cached_property
     def _largest_kernel(self) -> float:
@@ -158,17 +160,17 @@ class Embedding:
         return largest_kernel(self.basis_x.map, self.sample.x, weights, self.executor)
 
     @cached_property
-    def projector(self) -> Projector | Isotonic:
+    def projector(self) -> Projector | IsotonicProjector:
         """What projects signed distributions; its ridge has the best leave-one-out score."""
         if self.positivity == "isotonic":
-            return Isotonic.on(self.support, self.where)
+            return IsotonicProjector.on(self.support, self.where)
         rows, weights, basis = self.sample.y, self.sample.weights, self.basis_y
-        typical = self.sample.representatives(TRIED)
+        typical = self.sample.representatives(TUNING_ROWS)
         points = to_numpy(rows.take(typical.rows))
         w = np.full(rows.n, 1.0) if weights is None else weights
         mean: Vector = w @ host_features(basis, rows.read(0, rows.n)) / w.sum()
-        sample = Atoms(basis, self.encodings[1], rows, weights, mean, self.executor)
-        projector = Projector.on(self.support, Support(sample))
+        sample = KernelSupport.of(self.support.sample, basis, mean)
+        projector = Projector.on(self.support, sample)
         left_out = self._leave_one_out(typical.rows, typical.own)
         return projector.tuned(left_out, points, typical.weights)
 
@@ -203,14 +205,12 @@ class Embedding:
 
         A distribution with hardly any mass has the score of the marginal.
         """
-        points, dists = self.support.sample, self.of_y(x)
-        z = to_numpy(points.rows.read(0, points.n))
-        unit = units_of(z, points.shares)
-        marginal = Laws(Support(points), Fixed(np.empty((x.n, 0))))
-        _, other = energy_scores(marginal, y, unit=unit)
+        sample, dists = self.support.sample, self.of_y(x)
+        unit = sample.units()
+        other = marginal_scores(sample, y, unit)
         known = dists.masses() > _LEAST_MASS
         if not known.any():
             return other, other
         own = other.copy()
-        own[known], _ = energy_scores(dists.take(known), y[known], unit=unit)
+        own[known], _ = dists.take(known).energy_scores(y[known], unit=unit)
         return own, other

@@ -17,13 +17,15 @@ from jointdist.data.executor import Executor
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
 from jointdist.distributions.conditions import Fixed, Queries
-from jointdist.distributions.energy import energy_scores
-from jointdist.distributions.signed import Laws, Support
+from jointdist.distributions.linear import LinearDistributions
+from jointdist.distributions.signed import Signed
+from jointdist.distributions.support import KernelSupport
 from jointdist.lowrank.basis import Basis, host_features
 from jointdist.lowrank.novelty import TRUSTED, largest_kernel
 from jointdist.models.coefficients import Problem
 from jointdist.programs import Solution
-from jointdist.projection.projector import TRIED, Isotonic, Projector
+from jointdist.projection.isotonic import IsotonicProjector
+from jointdist.projection.projected import TUNING_ROWS, Projector
 
 __all__ = ["Direction", "Joint"]
 
@@ -96,25 +98,25 @@ class Joint:
             executor=problem.executor,
         )
 
-    def of_y(self, x: Rows) -> Laws:
+    def of_y(self, x: Rows) -> LinearDistributions:
         """Return the distributions of Y given rows of X, Eq. `QXYYXcond`: Bayes' rule."""
         return self.y_given_x.at(x)
 
-    def of_x(self, y: Rows) -> Laws:
+    def of_x(self, y: Rows) -> LinearDistributions:
         """Return the distributions of X given rows of Y, Eq. `QXYYXcond`: Bayes' rule."""
         return self.x_given_y.at(y)
 
-    def marginal_y(self) -> Laws:
+    def marginal_y(self) -> LinearDistributions:
         r"""Return the marginal of Y, Eq. `QXYeq`: at the mean of :math:`\Psi_X`."""
-        return self.y_given_x.at_mean(self.x_given_y.support.atoms.mean)
+        return self.y_given_x.at_mean(self.x_given_y.support.mean)
 
-    def marginal_x(self) -> Laws:
+    def marginal_x(self) -> LinearDistributions:
         r"""Return the marginal of X, Eq. `QXYeq`: at the mean of :math:`\Psi_Y`."""
-        return self.x_given_y.at_mean(self.y_given_x.support.atoms.mean)
+        return self.x_given_y.at_mean(self.y_given_x.support.mean)
 
     def energy_scores(self, x: Rows, y: Vector) -> tuple[Vector, Vector]:
         """Return the energy scores of the distributions at rows, and of the marginal."""
-        return energy_scores(self.of_y(x), y)
+        return self.of_y(x).energy_scores(y)
 
     def ratio(self, x: Rows, y: Rows) -> Vector:
         """Return 1 + h at pairs of rows."""
@@ -139,7 +141,7 @@ class Direction:
 
     Attributes
     ----------
-    support : Support
+    support : KernelSupport
         The support points of the distributions.
     rows : Rows
         The sample of their side.
@@ -161,7 +163,7 @@ class Direction:
         Runs the row blocks.
     """
 
-    support: Support
+    support: KernelSupport
     rows: Rows
     given: Basis
     given_rows: Rows
@@ -172,14 +174,14 @@ class Direction:
     sample: Sample
     executor: Executor
 
-    def at(self, rows: Rows) -> Laws:
+    def at(self, rows: Rows) -> LinearDistributions:
         """Return the distributions given rows of the other side."""
-        return self._proper(Laws(self.support, self.conditions(rows)))
+        return self._proper(Signed(self.support, self.conditions(rows)))
 
-    def at_mean(self, mean: Vector) -> Laws:
+    def at_mean(self, mean: Vector) -> LinearDistributions:
         """Return the marginal distribution, where the other side's features are their mean."""
         t = self.H @ mean
-        signed = Laws(self.support, Fixed(t[None, :]))
+        signed = Signed(self.support, Fixed(t[None, :]))
         return self._proper(signed) if t.any() else signed
 
     def conditions(self, rows: Rows) -> Queries:
@@ -202,8 +204,8 @@ class Direction:
     def _is_projected(self) -> bool:
         return self.positivity in ("projected", "isotonic")
 
-    def _proper(self, signed: Laws) -> Laws:
-        return self.projector.dists(signed) if self._is_projected else signed
+    def _proper(self, signed: LinearDistributions) -> LinearDistributions:
+        return self.projector.project(signed) if self._is_projected else signed
 
     @cached_property
     def _largest_kernel(self) -> float:
@@ -211,11 +213,11 @@ class Direction:
         return largest_kernel(self.given.map, self.given_rows, weights, self.executor)
 
     @cached_property
-    def projector(self) -> Projector | Isotonic:
+    def projector(self) -> Projector | IsotonicProjector:
         """What projects signed distributions; its ridge has the best leave-one-out score."""
         if self.positivity == "isotonic":
-            return Isotonic.on(self.support, self.rows.where)
-        typical = self.sample.representatives(TRIED)
+            return IsotonicProjector.on(self.support, self.rows.where)
+        typical = self.sample.representatives(TUNING_ROWS)
         points = to_numpy(self.rows.take(typical.rows))
         left_out = self._leave_one_out(typical.rows, typical.own)
         projector = Projector.on(self.support, self.support)
@@ -228,7 +230,7 @@ class Direction:
         that without row k, of weight w, it is :math:`(\hat\psi - h \psi) / (1 - h)`, with the
         leverage h.
         """
-        basis, n = self.support.atoms.basis, self.sample.size
+        basis, n = self.support.basis, self.sample.size
         c, c_given = (to_numpy(side.eigenvalues) / n for side in (basis, self.given))
         a = np.multiply.outer(c, c_given) + self.ridge
         inverse = np.divide(1.0, a, out=np.zeros_like(a), where=a > 0)

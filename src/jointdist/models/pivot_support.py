@@ -7,9 +7,9 @@ from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
-from jointdist.distributions.signed import FewSupport
-from jointdist.distributions.support_points import Atoms, FewAtoms
-from jointdist.kernels import Delta
+from jointdist.distributions.cell_support import CellSupport
+from jointdist.distributions.embedded import Embedded
+from jointdist.distributions.support_points import SupportPoints
 from jointdist.lowrank.basis import Basis
 from jointdist.lowrank.features import FeatureMap
 from jointdist.selection.risk import Outcomes
@@ -49,17 +49,22 @@ def embedded_outcomes(
     support, which = pivot_support(pivots, encoding, rows, executor)
     points, rest = to_numpy(held.y.read(0, held.n)), None
     if divided:
-        whole = support.sample
-        rest = whole.shares @ to_numpy(whole.rows.read(0, whole.n))
+        rest = support.sample.shares @ support.sample.table()
     outcomes = Outcomes(
-        support, points, held.weights, divided=False, offset=-1.0, rest=rest
+        support,
+        points,
+        held.weights,
+        kind=Embedded,
+        divided=False,
+        offset=-1.0,
+        rest=rest,
     )
     return which, outcomes
 
 
 def pivot_support(
     points: Array, encoding: Encoding, sample: Sample, executor: Executor
-) -> tuple[FewSupport, Index]:
+) -> tuple[CellSupport, Index]:
     """Return the distinct points as support points, and which of them each point is.
 
     Parameters
@@ -74,15 +79,10 @@ def pivot_support(
         Runs the row blocks.
     """
     distinct, which = np.unique(to_numpy(points), axis=0, return_inverse=True)
-    place = like(distinct, points)
-    basis = plain_basis(FeatureMap(Delta(), place, like(np.eye(len(distinct)), points)))
-    rows = Rows(place, sample.y.where, sample.y.name)
-    mean = np.full(len(distinct), 1 / len(distinct))
-    nothing = plain_basis(FeatureMap(Delta(), place[:0, :], like(np.empty((0, 0)), place)))
-    none = np.empty(0)
-    whole = Atoms(nothing, encoding, sample.y, sample.weights, none, executor)
-    few = FewAtoms(basis, encoding, rows, None, mean, executor, sample=whole)
-    return FewSupport(few), which.ravel()
+    rows = Rows(like(distinct, points), sample.y.where, sample.y.name)
+    pivots = SupportPoints(rows, encoding, None, executor)
+    whole = SupportPoints(sample.y, encoding, sample.weights, executor)
+    return CellSupport.of_each(pivots, whole), which.ravel()
 
 
 def summed_weights(weights: Vector, which: Index) -> Vector:

@@ -14,7 +14,8 @@ from jointdist.data.executor import Executor
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
 from jointdist.distributions.conditional import Conditional
-from jointdist.distributions.energy import energy_scores
+from jointdist.distributions.marginal import marginal_scores
+from jointdist.distributions.support_points import most_values
 from jointdist.errors import require, warn_user
 from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import family_of
@@ -37,7 +38,6 @@ from jointdist.selection.config import require_selection
 
 __all__ = ["DistributionRegressor"]
 
-_FEW, _REPEATED = 30, 3  # distinct values of a discrete outcome, taken so often on average
 _NAMES = {"auto", "kernel"}  # of regressors
 
 
@@ -236,8 +236,8 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         y = self._encodings[1].encode(Y, where=where, name="Y", vector=True)
         weights = Sample.paired(x, y, sample_weight).weights
         points = to_numpy(y.read(0, y.n))
-        scores = energy_scores(self._model.given(x, X), points)[0]
-        marginal = self._model.marginal.scores(points)
+        scores = self._model.given(x, X).energy_scores(points)[0]
+        marginal = marginal_scores(self._model.marginal, points)
         ratio = np.average(scores, weights=weights) / np.average(marginal, weights=weights)
         return 1 - float(ratio)
 
@@ -359,5 +359,5 @@ def is_discrete(encoding: Encoding, outcomes: Vector) -> bool:
     outcomes : array of shape (n, d)
         The rows of Y.
     """
-    few = max(min(_FEW, len(outcomes) // _REPEATED), 1)
-    return not encoding.numeric or len(np.unique(outcomes, axis=0)) <= few
+    limit = most_values(len(outcomes))
+    return not encoding.numeric or len(np.unique(outcomes, axis=0)) <= limit

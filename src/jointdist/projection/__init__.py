@@ -1,1 +1,1 @@
-"""A signed distribution becomes a proper one."""
+"""Signed distributions become proper ones: projected, isotonic or recalibrated."""

@@ -1,79 +1,95 @@
-"""Which atoms are put together in a cell: those next to each other, or alike in features."""
+"""Partitions of support points into cells: intervals of a column, or alike in features."""
 
 import heapq
 
 import numpy as np
 
-from jointdist._array import Index, Vector, to_numpy
-from jointdist.distributions.signed import Support
-from jointdist.distributions.sorted_support import Ordered
-from jointdist.distributions.support_points import Atoms
+from jointdist._array import Index, Vector
+from jointdist.distributions.cell_support import CellSupport
+from jointdist.distributions.support import KernelSupport, Support
+from jointdist.distributions.support_points import SupportPoints
 
-__all__ = ["partition"]
+__all__ = ["cells_by_features", "cells_of_values"]
 
-_DIRECTIONS = 16  # of features, the first ones, along which cells are cut
-_LEARNED = 1 << 15  # rows that tell where
-_WHOLE = 4  # times as many rows as cells, below which equal rows are looked for
+_DIRECTIONS = 16  # leading functions along which cells are cut; more hardly vary
+_LEARNED = 1 << 15  # rows that the cuts are learned from: a time budget
+_WHOLE = 4  # rows for each cell, below which equal rows are looked for
 
 
-def partition(support: Support, most: int) -> Index:
-    """Return the cell of each atom; each cell has weight.
+def cells_of_values(support: Support, most: int) -> CellSupport:
+    """Return the support points of one column, or of few values, in cells.
+
+    Cells of one column are intervals of about equal weight, and equal points are in the same
+    cell. Few values, of any number of columns, have a cell each.
 
     Parameters
     ----------
     support : Support
-        The atoms.
+        The support points.
     most : int
-        The number of cells; few values or words have one each.
+        The largest number of cells of a continuous variable.
     """
-    atoms = support.atoms
-    if atoms.few:
-        table = to_numpy(atoms.rows.read(0, atoms.n))
-        cell = np.unique(table, axis=0, return_inverse=True)[1].ravel()
-    elif atoms.width == 1:
-        cell = _in_order(support.ordered(0), most)
+    points, sample = support.points, support.sample
+    if sample.has_few_values:
+        cell = np.unique(points.table(), axis=0, return_inverse=True)[1].ravel()
     else:
-        cell = _apart(atoms, most)
-    return _with_weight(cell, atoms.shares)
+        cell = _intervals(points, most)
+    return CellSupport.of(points, sample, _used(cell, points.shares), support.origin)
 
 
-def _in_order(ordered: Ordered, most: int) -> Index:
+def cells_by_features(support: KernelSupport, most: int) -> CellSupport:
+    """Return the support points of several columns in cells.
+
+    They are cut where their leading functions are widest apart.
+
+    Parameters
+    ----------
+    support : KernelSupport
+        The support points.
+    most : int
+        The largest number of cells.
+    """
+    cell = _used(_cut(support, most), support.points.shares)
+    return CellSupport.of(support.points, support.sample, cell, support.origin)
+
+
+def _intervals(points: SupportPoints, most: int) -> Index:
     """Return cells of equal weight along a column."""
-    first = np.append(True, ordered.last[:-1])
+    at = points.ordering(0)
+    first = np.append(True, at.last[:-1])
     value = np.cumsum(first) - 1
-    weight = np.bincount(value, ordered.shares)
+    weight = np.bincount(value, at.shares)
     if np.count_nonzero(weight) <= most:
         cell = np.arange(len(weight))
     else:
         middle = np.cumsum(weight) - weight / 2
         cell = np.minimum((most * middle).astype(np.intp), most - 1)
     found = np.empty(len(value), dtype=np.intp)
-    found[ordered.order] = cell[value]
+    found[at.order] = cell[value]
     return found
 
 
-def _apart(atoms: Atoms, most: int) -> Index:
-    """Return cells of several columns, by cuts of the features at medians."""
-    if atoms.n <= _WHOLE * most:
-        table = to_numpy(atoms.rows.read(0, atoms.n))
-        points, which = np.unique(table, axis=0, return_inverse=True)
-        if len(points) <= most:
+def _cut(support: KernelSupport, most: int) -> Index:
+    """Return cells of several columns, by cuts of the functions at medians."""
+    points = support.points
+    if points.n <= _WHOLE * most:
+        distinct, which = np.unique(points.table(), axis=0, return_inverse=True)
+        if len(distinct) <= most:
             return which.ravel()
-    few = min(_DIRECTIONS, atoms.rank)
-    Z = np.concatenate(
-        list(atoms.executor.map(lambda _, z: atoms.features(z)[:, :few], atoms.rows))
-    )
-    counted = np.flatnonzero(atoms.shares)
+    leading = min(_DIRECTIONS, support.rank)
+    blocks = points.executor.map(lambda _, z: support.features(z)[:, :leading], points.rows)
+    Z = np.concatenate(list(blocks))
+    counted = np.flatnonzero(points.shares)
     if len(counted) > _LEARNED:
         rng = np.random.default_rng(0)
         counted = np.sort(rng.choice(counted, _LEARNED, replace=False))
-    return _located(Z, _cuts(Z[counted], atoms.shares[counted], most))
+    return _located(Z, _cuts(Z[counted], points.shares[counted], most))
 
 
 def _cuts(Z: Vector, w: Vector, most: int) -> list[tuple[int, float, int, int]]:
     """Return a tree: the direction of each cut, its place, and the two parts.
 
-    The part whose features are widest apart is cut next. A part that is not cut is a cell, of
+    The part with the largest spread is cut next. A part that is not cut is a cell, of
     direction -1.
     """
     tree: list[tuple[int, float, int, int]] = [(-1, 0.0, 0, 0)]
@@ -113,15 +129,15 @@ def _located(Z: Vector, tree: list[tuple[int, float, int, int]]) -> Index:
     node = np.zeros(len(Z), dtype=np.intp)
     moving = np.arange(len(Z)) if direction[0] >= 0 else np.empty(0, dtype=np.intp)
     while moving.size:
-        own = node[moving]
-        low = Z[moving, direction[own]] <= at[own]
-        node[moving] = np.where(low, left[own], right[own])
+        here = node[moving]
+        low = Z[moving, direction[here]] <= at[here]
+        node[moving] = np.where(low, left[here], right[here])
         moving = moving[direction[node[moving]] >= 0]
     return node
 
 
-def _with_weight(cell: Index, shares: Vector) -> Index:
-    """Return cells numbered without gaps; atoms without weight go to the next cell."""
+def _used(cell: Index, shares: Vector) -> Index:
+    """Return cells numbered without gaps; points without weight go to the next cell."""
     weight = np.bincount(cell, shares)
     used = np.flatnonzero(weight > 0)
     return np.minimum(np.searchsorted(used, cell), len(used) - 1)

@@ -1,8 +1,8 @@
-r"""Laws of one column, mended by the levels that they gave to outcomes.
+r"""Recalibrated distributions of one column, and their conformal intervals.
 
-If :math:`F` is the cdf of a law and :math:`G` that of the levels :math:`F_i(y_i)` of outcomes
-that the laws had not seen, then :math:`G(F(y))` is the cdf of a law that is right on average:
-events of probability p happen in a share p of the cases.
+If :math:`F` is the cdf of a distribution and :math:`G` that of the levels :math:`F_i(y_i)` of
+held-out outcomes, then :math:`G(F(y))` is the cdf of a distribution that is calibrated on
+average: events of probability p happen in a share p of the cases.
 """
 
 from collections.abc import Iterator
@@ -12,29 +12,37 @@ from typing import Any
 import numpy as np
 
 from jointdist._array import Index, Vector
+from jointdist.distributions.cell_support import CellSupport
 from jointdist.distributions.conditional import Conditional
-from jointdist.distributions.conditions import Fixed
-from jointdist.distributions.location_scale import Conditions, Moved
-from jointdist.distributions.signed import FewSupport, Laws, Support
-from jointdist.errors import ToleranceWarning, is_number, require, warn_user
-from jointdist.projection.cell_density import CellLaws
-from jointdist.projection.cells import CellSupport, cells_of
+from jointdist.distributions.conditions import Derived, Fixed
+from jointdist.distributions.embedded import Embedded
+from jointdist.distributions.linear import LinearDistributions
+from jointdist.distributions.protocols import Distributions
+from jointdist.errors import ToleranceWarning, warn_user
+from jointdist.projection.partition import cells_of_values
+from jointdist.projection.proper import ProperDistributions
 
-__all__ = ["Recalibrated", "Recalibration", "valid"]
+__all__ = [
+    "ConformalIntervals",
+    "Recalibrated",
+    "Recalibration",
+    "proper",
+    "recalibrated",
+]
 
-_CELLS = 512  # of laws on all atoms
+_CELLS = 512  # of signed distributions, as many as those of projected ones
 _DIGITS, _ROUNDING = 12, 1e-12  # of a cdf
-_NEAR = 1e-9  # a whole number of rows
+_NEAR = 1e-9  # a whole number of rows, up to rounding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recalibration:
-    r"""The cdf :math:`G` of levels, with one more level that is not known yet.
+    r"""The cdf :math:`G` of levels of held-out outcomes, and of one more that is not known.
 
     Attributes
     ----------
     levels : array of shape (k,)
-        The levels of outcomes, from zero to one, rising.
+        The levels of outcomes, from zero to one, ascending.
     upto : array of shape (k,)
         The weight of the rows up to each of them: 1, 2, ..., k without weights.
     """
@@ -44,7 +52,7 @@ class Recalibration:
 
     @classmethod
     def of(cls, levels: Vector, weights: Vector | None = None) -> "Recalibration":
-        """Return that of levels in any order.
+        """Return the recalibration by levels in any order.
 
         Parameters
         ----------
@@ -64,24 +72,19 @@ class Recalibration:
         return float(self.upto[-1]) + 1
 
     def __call__(self, F: Vector) -> Vector:
-        """Return the new cdfs: linear between the levels, from zero to one."""
-        found: Vector = np.interp(F, *self._line)
-        return found
-
-    @property
-    def _line(self) -> tuple[Vector, Vector]:
-        """The levels and the new cdfs there, both rising from zero to one."""
+        """Return the recalibrated cdfs: linear between the levels, from zero to one."""
         last = np.append(np.diff(self.levels) > 0, True)
         used = last & (self.levels > 0) & (self.levels < 1)
         x = np.concatenate([[0.0], self.levels[used], [1.0]])
         y = np.concatenate([[0.0], self.upto[used] / self.size, [1.0]])
-        return x, y
+        found: Vector = np.interp(F, x, y)
+        return found
 
     def ends(self, level: float) -> tuple[float, float]:
-        """Return the levels between which a new one is with a given probability, or more.
+        """Return levels between which a new one is with at least a given probability.
 
         At most half of the rest is on either side, by exchangeability: of k + 1 levels any one
-        is as likely to be the new one. Zero and one, if rows are too few to tell.
+        is as likely to be the new one. Zero or one, where the rows are too few.
 
         Parameters
         ----------
@@ -97,47 +100,33 @@ class Recalibration:
         )
 
 
-class Recalibrated(Conditional):
-    """Laws whose intervals cover at least as often as they say.
+@dataclass(frozen=True, eq=False)
+class ConformalIntervals:
+    """Split-conformal intervals, of finite-sample marginal coverage.
 
-    All else is asked of the recalibrated laws, whose central intervals are these ones but for
-    levels that are rounded outwards, to the next that outcomes had.
+    They are the central intervals of the recalibrated distributions, but for levels that are
+    rounded outwards, to the next that a held-out outcome had.
 
-    Parameters
+    Attributes
     ----------
-    base : Laws
-        Valid laws of one column.
+    base : Distributions
+        Proper distributions of one column, before recalibration.
     recalibration : Recalibration
-        How they are mended.
+        The levels of held-out outcomes.
     """
 
-    def __init__(self, base: Laws, recalibration: Recalibration) -> None:
-        super().__init__(_mapped(base, recalibration))
-        self._base, self._recalibration = base, recalibration
+    base: Distributions
+    recalibration: Recalibration
 
-    def __getitem__(self, index: Any) -> "Recalibrated":
-        """Return the chosen laws; a single number gives one law."""
-        chosen = Conditional(self._base)[index]
-        return Recalibrated(chosen._laws, self._recalibration)  # noqa: SLF001
+    def take(self, rows: Any) -> "ConformalIntervals":
+        """Return the intervals of the chosen distributions."""
+        return replace(self, base=self.base.take(rows))
 
-    def interval(self, level: float = 0.9) -> Vector:
-        """Return the lower and upper end of intervals, ``(q, 2)``.
-
-        A new outcome is inside with at least the probability ``level``, and with at most
-        ``2 / (k + 1)`` more for continuous laws and k rows of calibration, if it is
-        exchangeable with these. Ends are infinite if k is less than about
-        ``2 / (1 - level)``, or if too many outcomes were beyond all atoms of their laws.
-
-        Parameters
-        ----------
-        level : float, default=0.9
-            The probability inside; at most half of the rest is on either side.
-        """
-        ok = is_number(level, least=0, below=1) and level > 0
-        require(ok, "Conditional.interval", "level", "a number between 0 and 1", level)
-        low, high = self._recalibration.ends(level)
+    def at(self, level: float) -> Vector:
+        """Return the lower and upper ends of intervals of a level, ``(q, 2)``."""
+        low, high = self.recalibration.ends(level)
         over = min(high + 2 * _ROUNDING, 1.0)  # where cdfs are above it, not only reach it
-        found: Vector = self._base.quantile(np.array([low, over]))[..., 0]
+        found: Vector = self.base.quantile(np.array([low, over]))[..., 0]
         if low <= 0:
             found[:, 0] = -np.inf
         if high >= 1:
@@ -146,126 +135,130 @@ class Recalibrated(Conditional):
             msg = (
                 f"Conditional.interval: intervals of level {level:g} have infinite ends. "
                 f"They need at least {np.ceil(2 / (1 - level) - _NEAR) - 1:.0f} rows of "
-                f"calibration, here {len(self._recalibration.levels)}, of which not too many "
-                "are beyond all atoms of their laws. Raise `share`, or lower the level."
+                f"calibration, here {len(self.recalibration.levels)}, of which not too many "
+                "are beyond all support points. Raise `share`, or lower the level."
             )
             warn_user(msg, ToleranceWarning)
         return found
 
 
-def valid(dists: Laws) -> Laws:
-    """Return laws of one column without negative weights; others stay as they are.
-
-    The cdf of a signed law is replaced by its running maximum, within zero and one, on cells of
-    the atoms.
+def recalibrated(base: Distributions, recalibration: Recalibration) -> Conditional:
+    """Return recalibrated distributions with conformal intervals.
 
     Parameters
     ----------
-    dists : Laws
-        The laws.
+    base : Distributions
+        Proper distributions of one column.
+    recalibration : Recalibration
+        The levels of held-out outcomes.
     """
-    return dists if isinstance(dists.support, CellSupport) else _mapped(dists, None)
+    mapped = base.reweighted(lambda dists: _mapped(dists, recalibration))
+    return Conditional(mapped, ConformalIntervals(base, recalibration))
 
 
-def _mapped(dists: Laws, how: Recalibration | None) -> Laws:
-    """Return laws on cells with cdfs that are mapped at the ends of these."""
-    if isinstance(dists, Moved):
-        base = _mapped(dists.base, how)
-        given: Any = dists.queries
-        if isinstance(given, Conditions):
-            given = replace(given, of_base=base.queries)
-        names, unit = dists.names, dists.unit
-        return Moved.of(base, given, dists.shift, dists.stretch, names=names, unit=unit)
-    grid, dists = _Grid.of(dists.support), dists.normalised
-    queries: Any = _Mapped(dists, grid, how)
-    if isinstance(grid.support, CellSupport):
-        return CellLaws(grid.support, queries)
-    return Laws(grid.support, queries)
+def proper(dists: Distributions) -> Distributions:
+    """Return distributions of one column without negative weights; proper ones as they are.
+
+    The cdf of a signed distribution is replaced by its running maximum, within zero and one,
+    on cells of the support points.
+
+    Parameters
+    ----------
+    dists : Distributions
+        The distributions.
+    """
+    if dists.is_proper:
+        return dists
+    return dists.reweighted(lambda signed: _mapped(signed, None))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Grid:
-    """Functions that are one on a cell and zero elsewhere, which may have any weights.
+def _mapped(
+    dists: LinearDistributions, recalibration: Recalibration | None
+) -> LinearDistributions:
+    """Return distributions on cells whose cdfs are mapped at the ends of the cells."""
+    given = dists.support.cells
+    cells = cells_of_values(dists.support, _CELLS) if given is None else given
+    conditions = MappedWeights.of(dists.normalised, cells, recalibration)
+    if given is None or dists.is_proper:
+        return Recalibrated(cells, conditions)
+    return Embedded(cells, conditions)  # a cell for each support point, as before
+
+
+@dataclass(frozen=True, eq=False)
+class MappedWeights(Derived):
+    """Conditions of distributions whose cdfs are those of others, mapped at ends of cells.
 
     Attributes
     ----------
-    support : Support
-        The atoms, with such functions.
-    ends : array of shape (K, 1)
-        The largest atoms of the cells, rising.
-    which : array of shape (K,)
-        The numbers of their functions.
-    """
-
-    support: Support
-    ends: Vector
-    which: Index
-
-    @classmethod
-    def of(cls, support: Support) -> "_Grid":
-        if isinstance(support, FewSupport):
-            atoms = support.ordered(0)
-            return cls(support, atoms.values[:, None], atoms.order)
-        cells = support if isinstance(support, CellSupport) else cells_of(support, _CELLS)
-        ordered = cells.ordered(0)
-        cell = cells.atoms.cell[ordered.order]
-        last = np.flatnonzero(np.diff(cell, append=-1))
-        return cls(cells, ordered.values[last, None], cell[last])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Mapped:
-    """Coefficients of laws whose cdfs are those of others, mapped at the ends of cells.
-
-    Attributes
-    ----------
-    dists : Laws
+    dists : LinearDistributions
         The others.
-    grid : _Grid
+    cells : CellSupport
         The cells.
-    how : Recalibration or None
-        The map; None if cdfs only have to rise.
+    ends : array of shape (K, 1)
+        The largest support points of the cells, ascending.
+    order : array of shape (K,)
+        The numbers of the cells in this order.
+    recalibration : Recalibration or None
+        The map; None if cdfs only become monotone.
     """
 
-    dists: Laws
-    grid: _Grid
-    how: Recalibration | None
+    dists: LinearDistributions
+    cells: CellSupport
+    ends: Vector
+    order: Index
+    recalibration: Recalibration | None
 
-    @property
-    def n(self) -> int:
-        """The number of laws."""
-        return self.dists.queries.n
+    @staticmethod
+    def of(
+        dists: LinearDistributions, cells: CellSupport, recalibration: Recalibration | None
+    ) -> "MappedWeights":
+        """Return the conditions of mapped distributions.
+
+        Parameters
+        ----------
+        dists : LinearDistributions
+            The distributions before.
+        cells : CellSupport
+            The cells, which are intervals.
+        recalibration : Recalibration or None
+            The map.
+        """
+        at = cells.points.ordering(0)
+        cell = cells.cell[at.order]
+        last = np.flatnonzero(np.diff(cell, append=-1))
+        ends = at.values[last, None]
+        return MappedWeights(
+            dists.conditions, dists, cells, ends, cell[last], recalibration
+        )
 
     def parts(self) -> Iterator[Vector]:
-        """Yield the coefficients of all laws, some at a time."""
-        p, which = self.grid.support.atoms.mean, self.grid.which
-        for t in self.dists.queries.parts():
+        """Yield the coefficients of all distributions in order, some rows at a time."""
+        for t in self.given.parts():
             F = np.maximum.accumulate(self._cdfs(t), axis=1)
             np.clip(F, 0.0, 1.0, out=F)
-            F = F if self.how is None else self.how(F)
+            F = F if self.recalibration is None else self.recalibration(F)
             ratio = np.empty_like(F)
-            ratio[:, which] = np.diff(F, axis=1, prepend=0.0)
-            ratio /= p
+            ratio[:, self.order] = np.diff(F, axis=1, prepend=0.0)
+            ratio /= self.cells.mean
             ratio -= 1
             yield ratio
 
+    def take(self, rows: Any) -> "MappedWeights":
+        """Return the chosen conditions."""
+        chosen = self.dists.take(rows)
+        return replace(self, given=chosen.conditions, dists=chosen)
+
     def _cdfs(self, t: Vector) -> Vector:
-        """Return the cdfs of some laws at the ends of cells, rising to one."""
-        atoms, which = self.grid.support.atoms, self.grid.which
-        if self.dists.support is self.grid.support:
-            F = np.cumsum((1 + t[:, which]) * atoms.mean[which], axis=1)
+        """Return cdfs at the ends of cells, for given coefficients."""
+        if self.dists.support is self.cells:
+            F = np.cumsum((1 + t[:, self.order]) * self.cells.mean[self.order], axis=1)
             return F / F[:, -1:]
-        return Laws(self.dists.support, Fixed(t)).cdf(self.grid.ends, paired=False)
+        return replace(self.dists, conditions=Fixed(t)).cdf(self.ends, paired=False)
 
-    def novelty(self) -> Vector:
-        """Return how unlike the sample each condition is, from zero to one."""
-        return self.dists.queries.novelty()
 
-    def labels(self) -> tuple[str, list[str]]:
-        """Return what tells few conditions apart."""
-        return self.dists.queries.labels()
+@dataclass(frozen=True, eq=False)
+class Recalibrated(ProperDistributions):
+    """Proper distributions whose cdfs were mapped by a recalibration, or made monotone."""
 
-    def take(self, rows: Any) -> "_Mapped":
-        """Return the chosen laws."""
-        chosen = replace(self.dists, queries=self.dists.queries.take(rows))
-        return replace(self, dists=chosen)
+    def projection(self) -> None:
+        """Return None: these are not projected."""

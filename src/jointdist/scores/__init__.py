@@ -1,13 +1,14 @@
-"""How good laws are: scores of conditional laws and of what came of them.
+"""Scores of conditional distributions at observed outcomes.
 
-The *losses* and the *calibration* of a :class:`~jointdist.Conditional` of q laws and of q
-outcomes are one number a law, to be averaged, weighted or resampled; the lower a loss, the
-better. *Validity* tells how far signed laws are from probabilities. *Scorers* make losses
-known to scikit-learn. No function forms the weights of all laws on all atoms.
+The *losses* and the *calibration* of a :class:`~jointdist.Conditional` of q distributions and
+of q observed outcomes are one number for each, to be averaged, weighted or resampled; the lower
+a loss, the better. *Validity* measures how far signed distributions are from proper ones.
+*Scorers* pass losses to scikit-learn. No function forms the weights of all distributions on
+all support points.
 
-Laws that do not exist, as their mass is not positive, have scores of NaN. Unless a
-docstring says otherwise, those of a :class:`~jointdist.ConditionalMeanEmbedding` are
-divided by their mass first.
+Distributions that do not exist, as their mass is not positive, have scores of NaN. Unless a
+docstring says otherwise, those of a :class:`~jointdist.ConditionalMeanEmbedding` are divided
+by their mass first.
 """
 
 from jointdist.scores.calibration import (
@@ -17,18 +18,17 @@ from jointdist.scores.calibration import (
     reliability_curve,
     width,
 )
+from jointdist.scores.event_losses import brier_score, logistic_loss
 from jointdist.scores.losses import (
-    brier_score,
     crps,
     energy_score,
     interval_score,
     log_score,
-    logistic_loss,
     pinball_loss,
-    second_moment_loss,
 )
+from jointdist.scores.moment_loss import second_moment_loss
 from jointdist.scores.scorers import (
-    LawScorer,
+    DistributionScorer,
     make_distribution_scorer,
     neg_crps,
     neg_energy_score,
@@ -43,7 +43,7 @@ from jointdist.scores.validity import (
 )
 
 __all__ = [
-    "LawScorer",
+    "DistributionScorer",
     "Reliability",
     "brier_score",
     "coverage",

@@ -1,4 +1,4 @@
-"""Calibration: whether what laws say comes true as often as they say."""
+"""Calibration: whether events happen as often as distributions say."""
 
 from typing import NamedTuple
 
@@ -15,14 +15,14 @@ __all__ = ["Reliability", "coverage", "pit", "reliability_curve", "width"]
 
 
 class Reliability(NamedTuple):
-    """How often outcomes were at most the quantiles.
+    """The observed frequencies of outcomes up to quantiles.
 
     Attributes
     ----------
     levels : array of shape (l,)
-        The levels of the quantiles: how often they should be.
+        The levels of the quantiles: the frequencies of calibrated distributions.
     observed : array of shape (l,)
-        How often they were.
+        The observed frequencies.
     """
 
     levels: Vector
@@ -32,17 +32,17 @@ class Reliability(NamedTuple):
 def pit(dist: Conditional, y: object, *, random_state: Seed = None) -> Vector:
     """Return the cdfs at the outcomes, the probability integral transform.
 
-    If the laws are right and continuous, these are uniform from zero to one. Where an
-    outcome has a probability of its own the cdf jumps there: the middle of the jump is
-    returned or, with a seed, a random point of it, which is uniform for discrete laws too.
-    Signed laws may give values outside of zero to one, which are not clipped.
+    If the distributions are calibrated and continuous, these are uniform from zero to one.
+    Where an outcome has a positive probability the cdf jumps: the middle of the jump is
+    returned or, with a seed, a random point of it, which is uniform for discrete distributions
+    too. Signed distributions may give values outside of zero to one, which are not clipped.
 
     Parameters
     ----------
     dist : Conditional
-        Laws of one column of numbers.
+        Distributions of one column of numbers.
     y : array, Series or sequence of shape (q,)
-        What came of them.
+        The observed outcomes.
     random_state : int, Generator, RandomState, optional
         The seed of the random points; without one, none are drawn.
 
@@ -61,8 +61,8 @@ def pit(dist: Conditional, y: object, *, random_state: Seed = None) -> Vector:
     >>> scores.pit(dist, [2.0]).round(6)
     array([0.5])
     """
-    told = column_of("pit", dist, y)
-    dists, points = told.dists.normalised, told.points
+    pairs = column_of("pit", dist, y)
+    dists, points = pairs.dists.normalised, pairs.points
     upto = dists.cdf(points, paired=True)
     below = dists.cdf(np.nextafter(points, -np.inf), paired=True)
     share: Vector | float = 0.5
@@ -72,16 +72,16 @@ def pit(dist: Conditional, y: object, *, random_state: Seed = None) -> Vector:
 
 
 def coverage(dist: Conditional, y: object, level: float = 0.9) -> Vector:
-    """Return which outcomes are in the central intervals: one if so, else zero.
+    """Return whether outcomes are in the central intervals: one if so, else zero.
 
-    The mean should be the level; discrete laws may have more.
+    The mean should be the level; that of discrete distributions may be more.
 
     Parameters
     ----------
     dist : Conditional
-        Laws of one column of numbers.
+        Distributions of one column of numbers.
     y : array, Series or sequence of shape (q,)
-        What came of them.
+        The observed outcomes.
     level : float, default=0.9
         The probability inside; half of the rest is on either side.
 
@@ -111,7 +111,7 @@ def width(dist: Conditional, level: float = 0.9) -> Vector:
     Parameters
     ----------
     dist : Conditional
-        Laws of one column of numbers.
+        Distributions of one column of numbers.
     level : float, default=0.9
         The probability inside; half of the rest is on either side.
 
@@ -143,18 +143,18 @@ def reliability_curve(
     *,
     sample_weight: object = None,
 ) -> Reliability:
-    """Return how often outcomes were at most the quantiles, beside how often they should be.
+    """Return the frequencies of outcomes up to quantiles, beside the levels of the quantiles.
 
-    If the laws are right and continuous, ``observed`` is near ``levels``. It is above for
-    discrete laws, whose quantiles have at least the probability of their level; for these
-    :func:`pit` with a seed is sharper.
+    If the distributions are calibrated and continuous, ``observed`` is near ``levels``. It is
+    above for discrete distributions, whose quantiles have at least the probability of their
+    level; for these :func:`pit` with a seed is sharper.
 
     Parameters
     ----------
     dist : Conditional
-        Laws of one column of numbers.
+        Distributions of one column of numbers.
     y : array, Series or sequence of shape (q,)
-        What came of them.
+        The observed outcomes.
     levels : float or array of shape (l,), optional
         The levels of the quantiles; by default 0.05, 0.1, ..., 0.95.
     sample_weight : array of shape (q,), optional
@@ -163,7 +163,7 @@ def reliability_curve(
     Returns
     -------
     Reliability
-        The levels, and what was observed: NaN if one of the laws does not exist.
+        The levels, and the observed frequencies: NaN if a distribution does not exist.
 
     Examples
     --------
@@ -175,9 +175,9 @@ def reliability_curve(
     >>> scores.reliability_curve(dist[[0] * 4], [0.5, 1.5, 2.5, 4.5], [0.3, 0.9])
     Reliability(levels=array([0.3, 0.9]), observed=array([0.25, 0.75]))
     """
-    told = column_of("reliability_curve", dist, y)
-    weights = as_weights(sample_weight, told.rows)
+    pairs = column_of("reliability_curve", dist, y)
+    weights = as_weights(sample_weight, pairs.rows)
     levels = np.linspace(0.05, 0.95, 19) if levels is None else np.atleast_1d(levels)
     quantiles = dist.quantile(levels)
-    upto = or_nan(told.points <= quantiles, quantiles)
+    upto = or_nan(pairs.points <= quantiles, quantiles)
     return Reliability(levels, np.average(upto, axis=0, weights=weights))

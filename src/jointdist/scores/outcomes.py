@@ -1,4 +1,4 @@
-"""Laws and what came of them, checked."""
+"""Distributions and observed outcomes, checked."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -8,26 +8,33 @@ from numpy.typing import ArrayLike, NDArray
 
 from jointdist._array import Vector, to_numpy
 from jointdist.data.table import Rows
-from jointdist.distributions.arguments import numbers_of
+from jointdist.distributions.arguments import decoded, numbers_of
 from jointdist.distributions.conditional import Conditional
-from jointdist.distributions.signed import Laws
+from jointdist.distributions.protocols import Distributions
 from jointdist.errors import Text, require
 
-__all__ = ["Outcomes", "column_of", "laws_of", "or_nan", "outcomes_of", "require_column"]
+__all__ = [
+    "Outcomes",
+    "column_of",
+    "distributions_of",
+    "or_nan",
+    "outcomes_of",
+    "require_column",
+]
 
 
 class Outcomes(NamedTuple):
-    """Laws, and an outcome for each.
+    """Distributions, and an observed outcome for each.
 
     Attributes
     ----------
-    dists : Laws
-        The laws.
+    dists : Distributions
+        The distributions.
     rows : Rows
         The outcomes, coded.
     """
 
-    dists: Laws
+    dists: Distributions
     rows: Rows
 
     @property
@@ -42,74 +49,80 @@ class Outcomes(NamedTuple):
         return self.points[:, 0]
 
     def happened(self, event: Callable[[Any], ArrayLike]) -> Vector:
-        """Return one where an event came true, else zero."""
-        known = self.dists.atoms.decoded(self.points)
-        return numbers_of("prob", "event", event, known, bool)
+        """Return one where an event happened, else zero.
+
+        Parameters
+        ----------
+        event : callable
+            As in :meth:`~jointdist.Conditional.prob`.
+        """
+        points = decoded(self.dists.encoding, self.points)
+        return numbers_of("prob", "event", event, points, bool)
 
 
-def laws_of(where: str, dist: Conditional) -> Laws:
-    """Return what a conditional law stands on.
+def distributions_of(where: str, dist: Conditional) -> Distributions:
+    """Return what answers the questions to conditional distributions.
 
     Parameters
     ----------
     where : str
         The function, for messages.
     dist : Conditional
-        The laws.
+        The distributions.
     """
     rule, got = "a Conditional, as `given` returns it", Text(type(dist).__name__)
-    require(isinstance(dist, Conditional), where, "law", rule, got)
-    return dist._laws  # noqa: SLF001
+    require(isinstance(dist, Conditional), where, "dist", rule, got)
+    return dist.distributions
 
 
-def require_column(where: str, dist: Conditional) -> Laws:
-    """Return the laws, which must be of one column of numbers.
+def require_column(where: str, dist: Conditional) -> Distributions:
+    """Return the distributions, which must be of one column of numbers.
 
     Parameters
     ----------
     where : str
         The function, for messages.
     dist : Conditional
-        The laws.
+        The distributions.
     """
-    dists = laws_of(where, dist)
+    dists = distributions_of(where, dist)
     encoding = dists.encoding
-    got = Text(f"{encoding.width} columns" if encoding.width > 1 else "words")
+    got = Text(f"{encoding.width} columns" if encoding.width > 1 else "categories")
     ok = encoding.width == 1 and encoding.numeric
-    require(ok, where, "law", "of one column of numbers", got)
+    require(ok, where, "dist", "of one column of numbers", got)
     return dists
 
 
 def outcomes_of(where: str, dist: Conditional, y: object, name: str = "y") -> Outcomes:
-    """Return laws with an outcome for each.
+    """Return distributions with an observed outcome for each.
 
     Parameters
     ----------
     where : str
         The function, for messages.
     dist : Conditional
-        The laws.
+        The distributions.
     y : array, DataFrame or sequence of shape (q,) or (q, d)
         The outcomes.
     name : str, default="y"
         Their name, for messages.
     """
-    dists = laws_of(where, dist)
+    dists = distributions_of(where, dist)
     rows = dists.encoding.encode(y, where=where, name=name, vector=True)
-    rule = f"one outcome for each of the {len(dist)} laws"
+    rule = f"one outcome for each of the {len(dist)} distributions"
     require(rows.n == len(dist), where, name, rule, Text(f"{rows.n} outcomes"))
     return Outcomes(dists, rows)
 
 
 def column_of(where: str, dist: Conditional, y: object) -> Outcomes:
-    """Return laws of one column of numbers with an outcome for each.
+    """Return distributions of one column of numbers with an observed outcome for each.
 
     Parameters
     ----------
     where : str
         The function, for messages.
     dist : Conditional
-        The laws.
+        The distributions.
     y : array, Series or sequence of shape (q,)
         The outcomes.
     """
@@ -117,14 +130,14 @@ def column_of(where: str, dist: Conditional, y: object) -> Outcomes:
     return outcomes_of(where, dist, y)
 
 
-def or_nan(told: NDArray[np.bool_], of: Vector) -> Vector:
-    """Return ones and zeros for True and False; NaN where what it is told of is NaN.
+def or_nan(truth: NDArray[np.bool_], of: Vector) -> Vector:
+    """Return ones and zeros for True and False; NaN where there is no distribution.
 
     Parameters
     ----------
-    told : array of bool
-        What is told.
+    truth : array of bool
+        The truth values.
     of : array of the same shape
-        Of what: NaN where there is no law.
+        What they were computed from: NaN where there is no distribution.
     """
-    return np.where(np.isnan(of), np.nan, told)
+    return np.where(np.isnan(of), np.nan, truth)

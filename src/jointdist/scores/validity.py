@@ -1,20 +1,17 @@
-"""Validity: how far laws are from probabilities.
+"""How far signed distributions are from proper ones.
 
 Section 5 of the paper reports these numbers. Below zero means by more than rounding.
 """
 
 from collections.abc import Callable
-from operator import add
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jointdist._array import Array, Vector
+from jointdist._array import Vector
 from jointdist.distributions.conditional import Conditional
-from jointdist.distributions.support_points import Atoms
-from jointdist.distributions.weights import slices
-from jointdist.scores.outcomes import laws_of, or_nan
+from jointdist.scores.outcomes import distributions_of, or_nan
 
 __all__ = [
     "indefinite_share",
@@ -27,16 +24,16 @@ _ROUNDING = 1e-12
 
 
 def normalization_error(dist: Conditional) -> Vector:
-    """Return by how much the weights of each law do not sum to one.
+    """Return the absolute difference of the sum of weights from one.
 
-    The paper reports the maximum. Laws of a joint distribution are divided by their mass,
-    so that only rounding is left; :meth:`~jointdist.Conditional.mass` tells what they were
-    before. Those of a :class:`~jointdist.ConditionalMeanEmbedding` are not.
+    The paper reports the maximum. Distributions of a joint model are divided by their mass,
+    so that only rounding is left; :meth:`~jointdist.Conditional.mass` is what it was before.
+    Those of a :class:`~jointdist.ConditionalMeanEmbedding` are not divided.
 
     Parameters
     ----------
     dist : Conditional
-        The laws.
+        The distributions.
 
     Returns
     -------
@@ -56,25 +53,26 @@ def normalization_error(dist: Conditional) -> Vector:
     >>> scores.normalization_error(dist).round(1)
     array([0., 1.])
     """
-    laws_of("normalization_error", dist)
+    distributions_of("normalization_error", dist)
     return np.abs(dist.expect(lambda y: np.ones(len(y))) - 1)
 
 
 def indefinite_share(dist: Conditional) -> float:
-    """Return the share of laws whose second-moment matrix is not positive semidefinite.
+    """Return the share of distributions with an indefinite second-moment matrix.
 
-    One is not if its lowest eigenvalue is below zero by more than 1e-12 of the largest.
+    A matrix is indefinite if its lowest eigenvalue is below zero by more than 1e-12 of the
+    largest.
 
     Parameters
     ----------
     dist : Conditional
-        Laws of numbers; an embedding is not divided by its mass, which matters only if
+        Distributions of numbers; an embedding is not divided by its mass, which matters only if
         that is negative.
 
     Returns
     -------
     float
-        The share, from zero to one; NaN if one of the laws does not exist.
+        The share, from zero to one; NaN if a distribution does not exist.
 
     Examples
     --------
@@ -86,7 +84,7 @@ def indefinite_share(dist: Conditional) -> float:
     >>> scores.indefinite_share(dist)
     0.0
     """
-    d = laws_of("indefinite_share", dist).atoms.width
+    d = distributions_of("indefinite_share", dist).encoding.width
     moments = dist.second_moment().reshape(-1, d, d)
     missing = moments[:, 0, 0]
     known = np.where(np.isnan(missing)[:, None, None], 0.0, moments)
@@ -98,19 +96,19 @@ def indefinite_share(dist: Conditional) -> float:
 def negative_probability_share(
     dist: Conditional, event: Callable[[Any], ArrayLike]
 ) -> float:
-    """Return the share of laws that give an event a probability below -1e-12.
+    """Return the share of distributions that give an event a probability below -1e-12.
 
     Parameters
     ----------
     dist : Conditional
-        The laws.
+        The distributions.
     event : callable
         As in :meth:`~jointdist.Conditional.prob`.
 
     Returns
     -------
     float
-        The share, from zero to one; NaN if one of the laws does not exist.
+        The share, from zero to one; NaN if a distribution does not exist.
 
     Examples
     --------
@@ -126,26 +124,26 @@ def negative_probability_share(
     >>> round(scores.negative_probability_share(dist, lambda y: y == 0), 6)
     0.666667
     """
-    laws_of("negative_probability_share", dist)
+    distributions_of("negative_probability_share", dist)
     chance = dist.prob(event)
     return float(or_nan(chance < -_ROUNDING, chance).mean())
 
 
 def negative_ratio_share(dist: Conditional) -> float:
-    r"""Return the share of negative ratios :math:`1 + h`, of all laws on all atoms.
+    r"""Return the share of negative ratios :math:`1 + h`, over distributions and points.
 
-    Below -1e-12, that is. Atoms count by their weight in the sample. Costs a scan over
-    all atoms; :meth:`~jointdist.Conditional.negative_share` tells how much weight it is.
+    Below -1e-12, that is. Support points count by their weight in the sample. Costs a scan
+    over all of them; :meth:`~jointdist.Conditional.negative_share` is the negative weight.
 
     Parameters
     ----------
     dist : Conditional
-        The laws.
+        The distributions.
 
     Returns
     -------
     float
-        The share, from zero to one; NaN if one of the laws does not exist.
+        The share, from zero to one; NaN if a distribution does not exist.
 
     Examples
     --------
@@ -162,22 +160,5 @@ def negative_ratio_share(dist: Conditional) -> float:
     >>> scores.negative_ratio_share(model.refit(positivity="projected").given([[2.0]]))
     0.0
     """
-    dists = laws_of("negative_ratio_share", dist)
-    atoms = dists.atoms
-
-    def share(t: Vector, _mass: Vector, _: slice) -> Vector:
-        parts = slices(min(atoms.executor.block_rows, atoms.n), len(t))
-        return np.concatenate([_negative(atoms, t[own]) for own in parts])
-
-    return float(dists.each(share).mean())
-
-
-def _negative(atoms: Atoms, t: Vector) -> Vector:
-    """Return the weight in the sample of the atoms at which each ratio is negative."""
-
-    def block(start: int, z: Array) -> Vector:
-        negative = atoms.ratio(start, z, t) < -_ROUNDING
-        share: Vector = atoms.shares[start : start + len(negative)] @ negative
-        return share
-
-    return atoms.executor.reduce(add, block, atoms.rows)
+    dists = distributions_of("negative_ratio_share", dist)
+    return float(dists.negative_ratios(-_ROUNDING).mean())

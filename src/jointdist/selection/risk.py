@@ -23,11 +23,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jointdist import scores
-from jointdist._array import Vector, to_numpy
+from jointdist._array import Vector
+from jointdist.distributions.arguments import decoded
 from jointdist.distributions.conditional import Conditional
 from jointdist.distributions.conditions import Fixed
 from jointdist.distributions.energy import Energy, distances
-from jointdist.distributions.signed import NO_MASS, FewSupport, Laws, Support, units_of
+from jointdist.distributions.linear import LinearDistributions
+from jointdist.distributions.signed import Signed
+from jointdist.distributions.support import LEAST_MASS, Support
 from jointdist.errors import SignedDistributionWarning, Text, require
 
 __all__ = [
@@ -60,6 +63,8 @@ class Outcomes:
         Their weights.
     psi : array of shape (q, m_Y), optional
         The functions of Y at them, if there is a joint law.
+    kind : type of LinearDistributions, default=Signed
+        The kind of distributions on these rows.
     divided : bool, default=True
         Whether laws are divided by their mass.
     offset : float, default=0.0
@@ -73,6 +78,7 @@ class Outcomes:
     points: Vector
     weights: Vector | None
     psi: Vector | None = None
+    kind: Callable[..., LinearDistributions] = Signed
     divided: bool = True
     offset: float = 0.0
     rest: Vector | None = None
@@ -115,13 +121,13 @@ class Outcomes:
         """
         energy, f = self.energy, self.energy.total
         if not self.divided:
-            atoms = self.support.atoms
-            words = [known is not None for known in atoms.encoding.categories]
-            rest = np.zeros(atoms.width) if self.rest is None else self.rest
+            encoding = self.support.points.encoding
+            words = [known is not None for known in encoding.categories]
+            rest = np.zeros(encoding.width) if self.rest is None else self.rest
             nothing = np.where(words, -1.0, rest)[None, :]
-            scalar = atoms.width == 1 and not any(words)
+            scalar = encoding.width == 1 and not any(words)
             unit = np.ones(1) if scalar else self._unit
-            apart = distances(atoms, unit, self.points, nothing)
+            apart = distances(encoding, unit, self.points, nothing)
             N = energy.to_points(nothing)[0]
             linear = self.near - apart * f - N
             return self.mean(apart[:, 0]), linear, energy.spread / 2 - np.outer(f, N)
@@ -136,13 +142,11 @@ class Outcomes:
     @cached_property
     def known(self) -> Any:
         """The outcomes as users know them."""
-        return self.support.atoms.decoded(self.points)
+        return decoded(self.support.points.encoding, self.points)
 
     @cached_property
     def _unit(self) -> Vector:
-        support = self.support
-        atoms = support.sample if isinstance(support, FewSupport) else support.atoms
-        return units_of(to_numpy(atoms.rows.read(0, atoms.n)), atoms.shares)
+        return self.support.sample.units()
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,7 +255,7 @@ def energy_risk(trial: Trial, H: Vector) -> float:
         W = trial.affine(H)
         return constant + float(np.sum(W * (trial.linear - Q @ W @ trial.gram)))
     t = trial.dists(H)
-    if not (1 + t @ held.support.atoms.mean > NO_MASS).all():
+    if not (1 + t @ held.support.mean > LEAST_MASS).all():
         return np.nan
     return held.mean(held.energy.scores(t, held.near))
 
@@ -274,8 +278,8 @@ def _quickly(
     """Return a risk that takes the short way where a score is the energy score."""
 
     def risk(trial: Trial, H: Vector) -> float:
-        held, atoms = trial.outcomes, trial.outcomes.support.atoms
-        scalar = atoms.width == 1 and atoms.encoding.numeric
+        held = trial.outcomes
+        scalar = held.support.points.is_scalar
         same = name == "energy_score" or (name == "crps" and scalar)
         return energy_risk(trial, H) if same and held.divided else by_laws(trial, H)
 
@@ -300,7 +304,7 @@ def _by_laws(
         some = np.ones(len(t), dtype=bool) if judged is None else judged(known)
         if not some.any():
             return np.nan
-        dist = Conditional(Laws(held.support, Fixed(t[some]), held.divided))
+        dist = Conditional(held.kind(held.support, Fixed(t[some]), held.divided))
         with warnings.catch_warnings():  # a law without mass has no score: that is enough
             warnings.simplefilter("ignore", SignedDistributionWarning)
             found = np.asarray(f(dist, known[some]))

@@ -21,7 +21,7 @@ from jointdist import (
 from jointdist.data.executor import Executor
 from jointdist.datasets import NormalPair
 from jointdist.kernels import Gaussian, Polynomial
-from jointdist.projection import projector as valid
+from jointdist.projection import isotonic, projected
 
 KINDS = ["scalar", "rounded", "inflated", "binary", "vector", "counts", "words", "mixed"]
 LEVELS = [0.03, 0.25, 0.5, 0.8, 0.99]
@@ -52,9 +52,9 @@ def cells(request, monkeypatch):
     """Let laws be on few cells, or as many as by default."""
     fitted.cache_clear()
     if request.param == "few cells":
-        monkeypatch.setattr(valid, "_CELLS", 50)
-        monkeypatch.setattr(valid, "_CELLS_APART", 60)
-        monkeypatch.setattr(valid, "_CELLS_IN_ORDER", 70)
+        monkeypatch.setattr(projected, "_CELLS", 50)
+        monkeypatch.setattr(projected, "_CELLS_BY_FEATURES", 60)
+        monkeypatch.setattr(isotonic, "_CELLS", 70)
     yield request.param
     fitted.cache_clear()
 
@@ -90,9 +90,8 @@ def test_conditions_of_optimality_from_the_weights_alone(kind, weighted):
     weights, ratio = dist.weights(), model.ratio(data.x, data.Y, grid=True)
     assert (dist.novelty() < 0.4).all()  # so that conditions are trusted
     projector = model._fitted.y_given_x.projector
-    family, cell = projector.family, projector.cells.atoms.cell
-    rows = projector.signed.atoms.rows
-    g = projector.kept.at(rows.read(0, rows.n))
+    family, cell = projector.family, projector.cells.cell
+    g = projector.moments.at(projector.signed.points.table())
     assert_allclose(shares @ g, 0, atol=1e-10)
     assert_allclose(shares @ g**2, 1, rtol=1e-6)
     targets = (shares * ratio) @ g  # of the signed law
@@ -114,7 +113,8 @@ def test_conditions_of_optimality_from_the_weights_alone(kind, weighted):
     # a slope of 1e-9 is as much of a tilt as the smallest ridge makes of it
     slack = 1e-9 * np.abs(centres).sum(axis=1).max() / family.ridge.min() + 1e-7
     assert np.abs(spread).max() < 5 * slack
-    assert np.abs(found - targets + family.ridge * dist._laws.queries.found[0]).max() < 1e-8
+    theta = dist.distributions.conditions.solved.theta
+    assert np.abs(found - targets + family.ridge * theta).max() < 1e-8
 
 
 @pytest.mark.usefixtures("cells")
@@ -123,9 +123,8 @@ def test_means_of_functions_on_cells_are_exact(kind):
     data = fitted(kind, "projected", weighted=True)
     projector = data.model._fitted.y_given_x.projector
     dist = data.model.given(x=data.x)
-    W = np.concatenate(list(dist._laws.queries.weights()))
-    rows = projector.signed.atoms.rows
-    g = projector.kept.at(rows.read(0, rows.n))
+    W = np.concatenate(list(dist.distributions.conditions.weights()))
+    g = projector.moments.at(projector.signed.points.table())
     assert_allclose(W @ projector.family.features, dist.weights() @ g, atol=1e-10)
 
 
@@ -317,7 +316,7 @@ class TestReport:
         assert_allclose(report.effective_size, dist.effective_size())
         information = xlogy(weights, weights * N).sum(axis=1)
         assert_allclose(report.information, information, atol=1e-9)
-        cells = dist._laws.atoms.cell
+        cells = dist.distributions.support.cell
         signed = data.model.ratio(data.x, data.Y, grid=True) / N
         apart = [
             np.abs(np.bincount(cells, w) - np.bincount(cells, s)).sum() / 2
@@ -325,7 +324,7 @@ class TestReport:
         ]
         assert_allclose(report.moved, apart, atol=1e-9)
         assert 0 < report.missed.max() < 2
-        assert "law" in repr(report)
+        assert "distribution" in repr(report)
         assert_allclose(dist[3].projection().moved, report.moved[3:4])
 
     def test_embeddings_are_compared_on_the_cells_of_their_pivots(self):
@@ -349,7 +348,7 @@ def test_the_ridge_is_that_of_rows_left_out():
     kernels = Gaussian(1.0), Gaussian(1.0)
     model = JointDistribution(*kernels, regularization=1e-3, random_state=0).fit(X, y)
     joint, n = model._fitted, 60
-    found = joint._left_out(np.arange(n), np.ones(n), towards_y=True)
+    found = joint.y_given_x._leave_one_out(np.arange(n), np.ones(n))
     psi_x, psi_y = model.basis_x_.features(X), model.basis_y_.features(y[:, None])
     c_y = model.basis_y_.eigenvalues / n
     for k in (0, 17, 42):  # the regression without a row, with its own intercept
@@ -364,7 +363,7 @@ def test_the_ridge_is_that_of_rows_left_out():
     for ridge in ridges:
         projector = joint.y_given_x.projector.with_ridge(ridge)
         w = projector.family.weights(projector.family.solve(projector.targets(found)).theta)
-        explicit = Explicit(w[:, projector.cells.atoms.cell], y)  # a cell for each row
+        explicit = Explicit(w[:, projector.cells.cell], y)  # a cell for each row
         apart = np.abs(y[:, None] - y)
         scored.append(explicit.energy(apart, apart).mean())
     best = ridges[int(np.argmin(scored))]
