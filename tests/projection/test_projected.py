@@ -369,7 +369,7 @@ def test_the_ridge_is_that_of_rows_left_out():
     best = ridges[int(np.argmin(scored))]
     assert_allclose(
         joint.y_given_x.projector.family.ridge[0],
-        best * joint.y_given_x.projector.kept.penalty[0],
+        best * joint.y_given_x.projector.moments.penalty[0],
     )
 
 
