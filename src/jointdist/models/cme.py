@@ -287,7 +287,10 @@ class ConditionalMeanEmbedding(DistributionEstimator):
                 pivoting=self._pivoting(min(how.rows, data.sample.n)),
             ),
             partial(
-                fit_without, data.encodings[1], self.executor, divided=self._is_projected
+                fit_without,
+                encoding=data.encodings[1],
+                executor=self.executor,
+                divided=self._is_projected,
             ),
             lambda x, _y: x,
             centred=False,
