@@ -2,7 +2,7 @@
 
 import tracemalloc
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -10,12 +10,14 @@ from dependent_pairs import N, kind_of, sides
 from distribution_oracle import Explicit
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import xlogy
+from sklearn.base import clone
 from sklearn.isotonic import IsotonicRegression
 
 from jointdist import (
     ConditionalMeanEmbedding,
     JointDistribution,
     PolynomialJointDistribution,
+    Selection,
     scores,
 )
 from jointdist.data.executor import Executor
@@ -26,11 +28,14 @@ from jointdist.projection import isotonic, projected
 KINDS = ["scalar", "rounded", "inflated", "binary", "vector", "counts", "words", "mixed"]
 LEVELS = [0.03, 0.25, 0.5, 0.8, 0.99]
 CLOSE = {"rtol": 1e-9, "atol": 1e-9}
+CELLS = ["few cells", "all"]
+QUICK = Selection(cv=0.2)  # one part held out, where the choice is not the point
 
 
 @cache
-def fitted(kind, positivity="projected", weighted=False, marginals="exact"):
-    """Return a model of some kind, and what it was fitted to."""
+def fitted(kind, positivity="projected", weighted=False, marginals="exact", *, cells="all"):
+    """Return a model of some kind, and what it was fitted to; one for each kind of cells."""
+    assert cells in CELLS
     data = sides(kind)
     rng = np.random.default_rng(6)
     data.w = rng.integers(0, 4, N) * rng.random(N) if weighted else np.ones(N)
@@ -47,16 +52,14 @@ def fitted(kind, positivity="projected", weighted=False, marginals="exact"):
     return data
 
 
-@pytest.fixture(params=["few cells", "all"])
-def cells(request, monkeypatch):
-    """Let laws be on few cells, or as many as by default."""
-    fitted.cache_clear()
+@pytest.fixture(params=CELLS)
+def fitted_on(request, monkeypatch):
+    """Return what fits models whose distributions are on few cells, or as many as by default."""
     if request.param == "few cells":
         monkeypatch.setattr(projected, "_CELLS", 50)
         monkeypatch.setattr(projected, "_CELLS_BY_FEATURES", 60)
         monkeypatch.setattr(isotonic, "_CELLS", 70)
-    yield request.param
-    fitted.cache_clear()
+    return partial(fitted, cells=request.param)
 
 
 def test_it_is_the_default():
@@ -64,12 +67,11 @@ def test_it_is_the_default():
         assert model().positivity == "projected"
 
 
-@pytest.mark.usefixtures("cells")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("side", ["y", "x"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_laws_are_laws(kind, side, weighted):
-    data = fitted(kind, "projected", weighted)
+def test_laws_are_laws(fitted_on, kind, side, weighted):
+    data = fitted_on(kind, "projected", weighted=weighted)
     dist = data.model.given(**{"x": data.x} if side == "y" else {"y": data.y})
     weights = dist.weights()
     assert (weights >= 0).all()
@@ -80,11 +82,10 @@ def test_laws_are_laws(kind, side, weighted):
     assert_array_equal(dist.support_points(), data.Y if side == "y" else np.squeeze(data.X))
 
 
-@pytest.mark.usefixtures("cells")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_conditions_of_optimality_from_the_weights_alone(kind, weighted):
-    data = fitted(kind, "projected", weighted)
+def test_conditions_of_optimality_from_the_weights_alone(fitted_on, kind, weighted):
+    data = fitted_on(kind, "projected", weighted=weighted)
     model, shares = data.model, data.w / data.w.sum()
     dist = model.given(x=data.x)
     weights, ratio = dist.weights(), model.ratio(data.x, data.Y, grid=True)
@@ -117,10 +118,9 @@ def test_conditions_of_optimality_from_the_weights_alone(kind, weighted):
     assert np.abs(found - targets + family.ridge * theta).max() < 1e-8
 
 
-@pytest.mark.usefixtures("cells")
 @pytest.mark.parametrize("kind", KINDS)
-def test_means_of_functions_on_cells_are_exact(kind):
-    data = fitted(kind, "projected", weighted=True)
+def test_means_of_functions_on_cells_are_exact(fitted_on, kind):
+    data = fitted_on(kind, "projected", weighted=True)
     projector = data.model._fitted.y_given_x.projector
     dist = data.model.given(x=data.x)
     W = np.concatenate(list(dist.distributions.conditions.weights()))
@@ -128,13 +128,12 @@ def test_means_of_functions_on_cells_are_exact(kind):
     assert_allclose(W @ projector.family.features, dist.weights() @ g, atol=1e-10)
 
 
-@pytest.mark.usefixtures("cells")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("positivity", ["projected", "isotonic"])
-def test_all_that_laws_are_asked_is_of_their_weights(kind, positivity):
+def test_all_that_laws_are_asked_is_of_their_weights(fitted_on, kind, positivity):
     if positivity == "isotonic" and kind in ("vector", "counts", "words", "mixed"):
         pytest.skip("for one column of numbers")
-    data = fitted(kind, positivity, weighted=True)
+    data = fitted_on(kind, positivity, weighted=True)
     dist, atoms = data.model.given(x=data.x), data.Y
     explicit = Explicit(dist.weights(), atoms)
     assert_allclose(dist.effective_size(), explicit.effective_size(), **CLOSE)
@@ -167,10 +166,9 @@ def test_all_that_laws_are_asked_is_of_their_weights(kind, positivity):
         assert_allclose(found, explicit.energy(apart, near), **CLOSE)
 
 
-@pytest.mark.usefixtures("cells")
 @pytest.mark.parametrize("positivity", ["projected", "isotonic"])
-def test_densities(positivity):
-    data = fitted("scalar", positivity)
+def test_densities(fitted_on, positivity):
+    data = fitted_on("scalar", positivity)
     dist = data.model.given(x=data.x)
     y = np.linspace(data.Y.min() - 2, data.Y.max() + 2, 3000)
     pdf = dist.pdf(y, grid=True)
@@ -182,16 +180,21 @@ def test_densities(positivity):
     assert (dist.pdf(mode) > 0.95 * pdf.max(axis=1)).all()
 
 
+@cache
+def noisy_line(noise):
+    """Return a model of rows along a line."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 1))
+    model = JointDistribution(random_state=0)
+    return model.fit(X, X[:, 0] + noise * rng.normal(size=400))
+
+
 @pytest.mark.parametrize("positivity", ["projected", "isotonic"])
 @pytest.mark.parametrize("noise", [0.5, 0.02])
 def test_densities_are_those_of_the_law(positivity, noise):
     """They integrate to one and have its mean, however narrow the law and far out."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(400, 1))
-    model = JointDistribution(positivity=positivity, random_state=0)
-    dist = model.fit(X, X[:, 0] + noise * rng.normal(size=400)).given(
-        [[-2.5], [0.0], [3.0]]
-    )
+    model = noisy_line(noise).refit(positivity=positivity)
+    dist = model.given([[-2.5], [0.0], [3.0]])
     at = np.linspace(-12, 12, 40_001)
     density = dist.pdf(at, grid=True)
     assert (density >= 0).all()
@@ -206,7 +209,8 @@ def test_densities_of_several_columns_integrate_to_one():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 1))
     Y = np.hstack([X, X**2]) + 0.2 * rng.normal(size=(600, 2))
-    dist = JointDistribution(random_state=0).fit(X, Y).given([[0.0], [-1.5]])
+    model = JointDistribution(selection=QUICK, random_state=0).fit(X, Y)
+    dist = model.given([[0.0], [-1.5]])
     a, b = np.linspace(-6, 6, 150), np.linspace(-6, 14, 250)
     at = np.stack(np.meshgrid(a, b), axis=-1).reshape(-1, 2)
     cell = (a[1] - a[0]) * (b[1] - b[0])
@@ -270,7 +274,7 @@ class TestIsotonic:
     @pytest.mark.parametrize("kind", ["scalar", "rounded", "inflated", "binary"])
     @pytest.mark.parametrize("weighted", [False, True])
     def test_it_is_the_regression_of_the_cdf(self, kind, weighted):
-        data = fitted(kind, "isotonic", weighted)
+        data = fitted(kind, "isotonic", weighted=weighted)
         dist, shares = data.model.given(x=data.x), data.w / data.w.sum()
         ratio = data.model.ratio(data.x, data.Y, grid=True)
         values, which = np.unique(data.Y[shares > 0], return_inverse=True)
@@ -409,7 +413,7 @@ def test_blocks_and_threads_do_not_matter():
             random_state=0,
             executor=Executor(workers=workers, block_rows=rows),
         )
-        .fit(data.X, data.Y)
+        .fit(data.X[:300], data.Y[:300])
         .given(x=data.x)
         .weights()
         for workers, rows in [(1, 3072), (2, 100)]
@@ -442,7 +446,7 @@ def test_accuracy_of_second_moments(seed, model):
     Also where columns of Y hardly vary in some direction: as of the second pair.
     """
     pair = NormalPair.random(3, random_state=seed)
-    X, Y = pair.draw(1500, random_state=0)
+    X, Y = pair.draw(1000, random_state=0)
     x, _ = pair.draw(300, random_state=1)
     model.fit(X, Y)
     truth = pair.second_moments(x)
@@ -539,7 +543,8 @@ def test_embeddings_do_not_depend_on_the_origin():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 3))
     y = 0.3 * X[:, 0] + rng.normal(size=100)
-    near, far = (ConditionalMeanEmbedding(random_state=0).fit(X, y + c) for c in (0.0, 1e4))
+    model = ConditionalMeanEmbedding(selection=Selection(cv=0.5), random_state=0)
+    near, far = (clone(model).fit(X, y + c) for c in (0.0, 1e4))
     assert_allclose(near.regularization_, far.regularization_)
     levels = near.given(x=X[:9]).quantile([0.1, 0.9])
     assert_allclose(levels, far.given(x=X[:9]).quantile([0.1, 0.9]) - 1e4, atol=1e-4)
