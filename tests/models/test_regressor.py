@@ -508,7 +508,7 @@ class Odd(RegressorMixin, BaseEstimator):
     ("what", "message"),
     [
         ("error", "`regressor` must be one that can be fitted. Got Odd: no"),
-        ("mute", "`regressor` must be one that can be asked for forecasts. Got Odd"),
+        ("mute", "`regressor` must be one that can be used for forecasts. Got Odd"),
         ("wide", "`regressor` must be one that forecasts a number for each of"),
         ("nan", "`regressor` must be one whose forecasts are finite"),
     ],

@@ -72,10 +72,10 @@ def fit_length_scales(
         For each of the p columns of numbers the logarithm of the squared factor by which
         its length scale is divided, and the logarithm of the noise.
     """
-    words = family.categorical_kernel
+    categorical = family.categorical_kernel
     similarity = None
-    if words is not None:
-        similarity = to_numpy(words(X, X)).astype(np.float64, copy=False)
+    if categorical is not None:
+        similarity = to_numpy(categorical(X, X)).astype(np.float64, copy=False)
     Z = X[:, family.numbers] / np.asarray(family.scales)
     return maximise_evidence(
         Z, targets, similarity=similarity, nu=family.nu, start=start, steps=steps

@@ -48,7 +48,7 @@ def read_labelled(
     sample_weight: object,
     *,
     class_weight: object,
-    random_state: Seed,
+    seed: Seed,
 ) -> LabelledData:
     """Return the rows and labels that users pass to ``fit``, checked and encoded.
 
@@ -64,12 +64,12 @@ def read_labelled(
         Weights of the rows.
     class_weight : "balanced" or dict, optional
         Weights of the classes.
-    random_state : int, Generator, RandomState, optional
+    seed : int, Generator, RandomState, optional
         The seed of the estimator.
     """
     labels = learn_labels(y, n=_num_samples(X), where=where)
     coded, weights = encode_labels(where, X, labels, sample_weight, class_weight)
-    pair = read_pair(where, X, coded, weights, random_state)
+    pair = read_pair(where, X, coded, weights, seed)
     present = np.bincount(labels.codes, pair.sample.weights) > 0
     classes = labels.classes[present]
     got = Text(f"one class only: {classes.tolist()[0]!r}")

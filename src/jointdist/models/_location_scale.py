@@ -1,29 +1,46 @@
-"""The fitted value of a location-scale model: location plus scale times a residual."""
+"""Location-scale models: location plus scale times a residual, learned in this order."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from jointdist._array import Vector
+from jointdist._array import Vector, to_numpy
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor, executor_for
+from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
-from jointdist.distributions.location_scale import ForecastConditions
-from jointdist.distributions.location_scale import LocationScale as Distributions
-from jointdist.distributions.support_points import SupportPoints
+from jointdist.distributions.location_scale import ForecastConditions, LocationScale
+from jointdist.distributions.marginal import marginal_scores
+from jointdist.distributions.support_points import SupportPoints, most_values
+from jointdist.errors import warn_user
 from jointdist.kernels import Kernel
+from jointdist.kernels.median_heuristic import family_of
 from jointdist.lowrank.novelty import NoveltyDetector, novelty_detector
 from jointdist.models.jdl import JointDistribution
-from jointdist.regression.location import StackedLocation
+from jointdist.regression.leakage import hide_residuals
+from jointdist.regression.location import StackedLocation, fit_location
 from jointdist.regression.out_of_fold import as_table
-from jointdist.regression.scale import Scale
+from jointdist.regression.scale import (
+    Scale,
+    constant_scale,
+    fit_scale,
+    forecast_kernel,
+)
 from jointdist.regression.splits import Training
 
-__all__ = ["LocationScale", "location_scale"]
+__all__ = [
+    "LocationScaleModel",
+    "LocationScaleSpec",
+    "fit_location_scale",
+    "is_discrete",
+    "warn_if_unused",
+]
 
 
 @dataclass(frozen=True, eq=False)
-class LocationScale:
+class LocationScaleModel:
     """Distributions of location plus scale times a residual, all learned.
 
     Attributes
@@ -58,7 +75,7 @@ class LocationScale:
     marginal: SupportPoints
     executor: Executor | None
 
-    def given(self, x: Rows, X: object) -> Distributions:
+    def given(self, x: Rows, X: object) -> LocationScale:
         """Return the conditional distributions of Y given rows of X.
 
         Out of distribution they are about as wide as the sample: the variance that
@@ -79,7 +96,7 @@ class LocationScale:
         stretch = self.scale.at(x, p, self.executor)
         unknown = self.explained + np.maximum(self.unexplained - stretch**2, 0.0)
         stretch = np.sqrt(stretch**2 + doubt[:, None] * unknown)
-        return Distributions(
+        return LocationScale(
             residuals=self.residuals._fitted.of_y(p).normalised,  # noqa: SLF001
             conditions=ForecastConditions(x, self.encodings[0], novelty),
             location=shift,
@@ -88,50 +105,129 @@ class LocationScale:
             unit=self.marginal.units(),
         )
 
+    def skill(self, sample: Sample, X: object) -> float:
+        """Return one minus the mean energy score over that of the observed outcomes.
 
-def location_scale(
-    location: StackedLocation,
-    scale: Scale,
-    dist: JointDistribution,
-    data: Training,
-    residuals: Vector,
-    *,
-    kernel: Kernel,
-    encodings: tuple[Encoding, Encoding],
-    executor: Executor | None,
-) -> LocationScale:
-    """Return the fitted model from its parts.
+        Parameters
+        ----------
+        sample : Sample
+            Rows and outcomes, encoded, with weights.
+        X : array, DataFrame or sequence
+            The same rows of X, as users give them.
+        """
+        points, w = to_numpy(sample.y.read(0, sample.n)), sample.weights
+        scores = self.given(sample.x, X).energy_scores(points)[0]
+        marginal = np.average(marginal_scores(self.marginal, points), weights=w)
+        return 1 - float(np.average(scores, weights=w) / marginal)
 
-    Parameters
+
+@dataclass(frozen=True, eq=False)
+class LocationScaleSpec:
+    """How a location-scale model is learned.
+
+    Attributes
     ----------
-    location : StackedLocation
+    where : str
+        The estimator, for messages.
+    regressor : "auto", "kernel", estimator, or sequence of these
         The regressors of the location.
-    scale : Scale
-        The scale.
-    dist : JointDistribution
-        The distribution of the residual given the location.
-    data : Training
-        The rows.
-    residuals : array of shape (n, r)
-        Their out-of-fold residuals.
-    kernel : Kernel
-        The kernel of X by which rows are told that are out of distribution.
-    encodings : tuple of Encoding
-        How the columns of X and of Y became numbers.
+    kernel_x : Kernel or "auto"
+        The kernel of X.
+    constant : bool
+        Whether the scale is a constant.
+    estimator : callable
+        From a kernel of the location to an unfitted estimator of the distribution of
+        residuals.
     executor : Executor, optional
         How row blocks are worked on.
     """
-    x, w, forecasts = data.sample.x, data.sample.weights, data.outcomes - residuals
-    y, workers = data.given.y, executor_for(data.given.y, executor)
+
+    where: str
+    regressor: Any
+    kernel_x: Kernel | str
+    constant: bool
+    estimator: Callable[[Kernel], JointDistribution]
+    executor: Executor | None
+
+
+def fit_location_scale(
+    data: Training, encodings: tuple[Encoding, Encoding], spec: LocationScaleSpec
+) -> LocationScaleModel:
+    """Learn the location, then the scale, then the distribution of the residuals.
+
+    Parameters
+    ----------
+    data : Training
+        The rows and the folds.
+    encodings : tuple of Encoding
+        How the columns of X and of Y became numbers.
+    spec : LocationScaleSpec
+        How to learn.
+    """
+    x, w, rng = data.sample.x, data.sample.weights, np.random.default_rng(data.seed)
+    family = family_of("x", spec.kernel_x, encodings[0], x, weights=w, rng=rng)
+    location, residuals = fit_location(
+        spec.regressor, data, family, where=spec.where, executor=spec.executor
+    )
+    forecasts = data.outcomes - residuals
+    p = Rows(hide_residuals(forecasts, residuals, rng, w), spec.where, "Y")
+    scale, values = _fit_scale(family.at(1.0), data, p, residuals, spec)
+    dist = spec.estimator(forecast_kernel(p, w)).fit(p.source, residuals / values, w)
     mean = np.average(forecasts, axis=0, weights=w)
-    return LocationScale(
+    y, workers = data.given.y, executor_for(data.given.y, spec.executor)
+    return LocationScaleModel(
         location,
         scale,
         dist,
-        novelty_detector(kernel, x, w, random_state=data.seed, executor=executor),
+        novelty_detector(
+            family.at(1.0), x, w, random_state=data.seed, executor=spec.executor
+        ),
         explained=np.average((forecasts - mean) ** 2, axis=0, weights=w),
         unexplained=np.average(residuals**2, axis=0, weights=w),
         encodings=encodings,
         marginal=SupportPoints(y, encodings[1], data.given.weights, workers),
-        executor=executor,
+        executor=spec.executor,
     )
+
+
+def _fit_scale(
+    kernel: Kernel, data: Training, p: Rows, residuals: Vector, spec: LocationScaleSpec
+) -> tuple[Scale, Vector]:
+    """Return the scale, and its out-of-fold values at the rows."""
+    x, w, seed = data.sample.x, data.sample.weights, data.seed
+    if spec.constant:
+        constant = constant_scale(residuals, w)
+        return constant, constant.at(x, p)
+    return fit_scale(kernel, x, p, residuals, w, random_state=seed, executor=spec.executor)
+
+
+def is_discrete(encoding: Encoding, outcomes: Vector) -> bool:
+    """Tell whether outcomes have no residuals: categories, or few distinct values.
+
+    Parameters
+    ----------
+    encoding : Encoding
+        How the columns of Y became numbers.
+    outcomes : array of shape (n, d)
+        The rows of Y.
+    """
+    limit = most_values(len(outcomes))
+    return not encoding.numeric or len(np.unique(outcomes, axis=0)) <= limit
+
+
+def warn_if_unused(where: str, regressor: Any) -> None:
+    """Warn that a regressor of discrete outcomes is not used, if users give one.
+
+    Parameters
+    ----------
+    where : str
+        The estimator.
+    regressor : "auto", "kernel", estimator, or sequence of these
+        The argument.
+    """
+    if not isinstance(regressor, str):
+        msg = (
+            f"{where}: Y is categorical or takes few distinct values, so that its "
+            "distribution given x is learned directly: `regressor` is not used."
+        )
+        warn_user(msg, UserWarning)

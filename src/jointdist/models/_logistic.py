@@ -1,22 +1,62 @@
-"""From labelled rows to the basis in which logistic regression is solved."""
+"""The steps of a logistic regression: check, choose the kernel, reduce the rows, solve."""
 
 from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
 
 from jointdist._array import Vector
-from jointdist.data.executor import executor_for
-from jointdist.errors import ToleranceWarning, warn_user
+from jointdist.data.executor import Executor, executor_for
+from jointdist.errors import (
+    ToleranceWarning,
+    is_number,
+    is_whole,
+    require,
+    require_kind,
+    warn_user,
+)
 from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import family_of
 from jointdist.lowrank.basis import Basis, host_features, orthogonal
+from jointdist.lowrank.factor import Pivoting
+from jointdist.lowrank.moments import Precision
 from jointdist.lowrank.randomized import warn_if_short
+from jointdist.lowrank.reduction import Factoring
+from jointdist.models._arguments import require_arguments
 from jointdist.models._kernel_fits import is_exact
 from jointdist.models._labelled import LabelledData
 from jointdist.programs.feature_blocks import Blocks
-from jointdist.programs.logistic import LogisticSolution
-from jointdist.selection.config import SETTINGS, Selected
+from jointdist.programs.logistic import LogisticSolution, logistic
+from jointdist.selection.config import SETTINGS, Selected, Selection, require_selection
 from jointdist.selection.logistic_search import LogisticSearch, choose_logistic
 
-__all__ = ["ReducedLogistic", "reduce_logistic", "warn_if_uncertain"]
+__all__ = [
+    "LogisticParameters",
+    "ReducedLogistic",
+    "reduce_logistic",
+    "require_logistic",
+    "solve_logistic",
+]
+
+# The ridge where no rows can be held out to choose it: weak, for a kernel of unit diagonal.
+_RIDGE = 0.01
+
+
+class LogisticParameters(Protocol):
+    """The parameters of a kernel logistic regression."""
+
+    kernel_x: Kernel | str
+    regularization: float | str
+    fit_intercept: bool
+    class_weight: dict[Any, float] | str | None
+    tol: float
+    max_rank: int | None
+    pivoting: Pivoting
+    precision: Precision
+    max_iter: int
+    selection: Selection | None
+    executor: Executor | None
+    verbose: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,23 +84,54 @@ class ReducedLogistic:
     blocks: Blocks
 
 
+def require_logistic(model: LogisticParameters) -> None:
+    """Raise unless the parameters obey their rules.
+
+    Parameters
+    ----------
+    model : LogisticParameters
+        The estimator.
+    """
+    where, ridge = type(model).__name__, model.regularization
+    auto = isinstance(ridge, str)
+    good = ridge == "auto" if auto else is_number(ridge, least=np.finfo(float).tiny)
+    require(good, where, "regularization", 'a positive number, or "auto"', ridge)
+    flag = isinstance(model.fit_intercept, bool | np.bool)
+    require(flag, where, "fit_intercept", "True or False", model.fit_intercept)
+    require_arguments(where, tol=model.tol)
+    require_kind(where, "precision", model.precision, Precision)
+    whole = is_whole(model.max_iter, least=1)
+    require(whole, where, "max_iter", "an integer of at least 1", model.max_iter)
+    require_selection(where, model.selection, model.verbose)
+
+
 def reduce_logistic(
-    kernel_x: Kernel | str, search: LogisticSearch, data: LabelledData
+    model: LogisticParameters, data: LabelledData, ridges: tuple[float, ...] | None
 ) -> ReducedLogistic:
     """Choose the kernel, and return its basis with the values at all rows.
 
     Parameters
     ----------
-    kernel_x : Kernel or "auto"
-        The argument of users.
-    search : LogisticSearch
-        How kernel and ridge are chosen.
+    model : LogisticParameters
+        The estimator.
     data : LabelledData
         The rows and labels.
+    ridges : tuple of float, optional
+        The ridges among which to choose, if users give them.
     """
     sample, pair = data.sample, data.pair
-    rows, encoding = sample.x, pair.encodings[0]
+    rows, encoding, kernel_x = sample.x, pair.encodings[0], model.kernel_x
     family = family_of("x", kernel_x, encoding, rows, weights=sample.weights, rng=pair.rng)
+    search = LogisticSearch(
+        type(model).__name__,
+        model.selection,
+        ridges,
+        Factoring(model.tol, model.max_rank, model.pivoting, pair.seed),
+        intercept=bool(model.fit_intercept),
+        repeated=model.class_weight is None,
+        executor=model.executor,
+        verbose=model.verbose,
+    )
     selected = choose_logistic(search, family, sample, data.classes)
     chosen = None if selected is None else selected.chosen.kernel_x
     kernel = family.at(1.0) if chosen is None else chosen
@@ -69,7 +140,7 @@ def reduce_logistic(
     def features(block: slice) -> Vector:
         return host_features(basis, rows.read(block.start, block.stop))
 
-    workers = executor_for(rows, search.executor)
+    workers = executor_for(rows, model.executor)
     blocks = Blocks(rows.n, basis.rank, features, search.intercept, workers)
     return ReducedLogistic(data, selected, kernel, basis, blocks)
 
@@ -90,25 +161,42 @@ def _basis(
     return orthogonal(low, weights, executor=workers)
 
 
-def warn_if_uncertain(where: str, found: LogisticSolution, max_iter: int) -> None:
-    """Warn if Newton's method stopped before its certificate holds.
+def solve_logistic(
+    model: LogisticParameters,
+    reduced: ReducedLogistic,
+    start: LogisticSolution | None = None,
+) -> tuple[LogisticSolution, float]:
+    """Return the coefficients, and the ridge; warn if Newton's method stopped early.
 
     Parameters
     ----------
-    where : str
+    model : LogisticParameters
         The estimator.
-    found : LogisticSolution
-        The solution.
-    max_iter : int
-        The largest number of steps.
+    reduced : ReducedLogistic
+        The basis and the rows.
+    start : LogisticSolution, optional
+        Where to start from, as the solution for another ridge.
     """
-    if found.status.ok:
-        return
-    remedy = "Raise `max_iter` or `regularization`."
-    if found.iterations < max_iter:
-        remedy = "Rounding is in the way: raise `regularization`, or scale columns."
-    msg = (
-        f"{where}: Newton's method stopped before the optimum is certain, after "
-        f"{found.iterations} steps. {remedy} {found!r}"
+    data, selected, ridge = reduced.data, reduced.selected, model.regularization
+    if isinstance(ridge, str):
+        ridge = _RIDGE if selected is None else selected.regularization
+    found = logistic(
+        reduced.blocks,
+        data.codes,
+        float(ridge),
+        classes=len(data.classes),
+        weights=data.sample.weights,
+        precision=model.precision,
+        start=start,
+        max_iter=model.max_iter,
     )
-    warn_user(msg, ToleranceWarning)
+    if not found.status.ok:
+        remedy = "Raise `max_iter` or `regularization`."
+        if found.iterations < model.max_iter:
+            remedy = "Rounding is in the way: raise `regularization`, or scale columns."
+        msg = (
+            f"{type(model).__name__}: Newton's method stopped before the optimum is certain, after "
+            f"{found.iterations} steps. {remedy} {found!r}"
+        )
+        warn_user(msg, ToleranceWarning)
+    return found, float(ridge)

@@ -1,7 +1,7 @@
 """Low-rank kernel logistic regression (paper, section `sec:klr`)."""
 
 from collections.abc import Sequence
-from typing import Any, Self, get_args
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,29 +13,26 @@ from jointdist._params import NestedParameters
 from jointdist._random import Seed
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor, executor_for
-from jointdist.errors import is_number, is_whole, require
+from jointdist.errors import require
 from jointdist.kernels import Kernel
 from jointdist.lowrank.basis import host_features
 from jointdist.lowrank.factor import Pivoting
 from jointdist.lowrank.moments import Precision
-from jointdist.lowrank.reduction import Factoring
-from jointdist.models._arguments import read_x, require_arguments, set_columns
+from jointdist.models._arguments import read_x, set_columns
 from jointdist.models._labelled import LabelledData, read_labelled
 from jointdist.models._logistic import (
     ReducedLogistic,
     reduce_logistic,
-    warn_if_uncertain,
+    require_logistic,
+    solve_logistic,
 )
-from jointdist.programs.logistic import LogisticSolution, logistic
-from jointdist.selection.config import Selection, require_selection
+from jointdist.programs.logistic import LogisticSolution
+from jointdist.selection.config import Selection
 from jointdist.selection.logistic_loss import log_probabilities, probabilities
-from jointdist.selection.logistic_search import LogisticSearch
 
 __all__ = ["KernelLogisticRegression"]
 
 _NAME = "KernelLogisticRegression"
-# The ridge where no rows can be held out to choose it: weak, for a kernel of unit diagonal.
-_RIDGE = 0.01
 
 
 class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator):
@@ -82,8 +79,7 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
         log loss with probabilities clipped as in Eq. `eq:logisticloss` of the paper;
         ``"energy"`` or ``"energy_score"``, half the Brier score; or a function of
         probabilities, of shape ``(q, K)``, and labels that returns a number, or one for
-        each row. Of more rows a subsample is taken in which rare classes are more frequent,
-        with weights that make up for it.
+        each row. Subsamples of more rows are stratified, and weighted accordingly.
     random_state : int, Generator, RandomState, optional
         The seed of pivots and of choices of rows.
     executor : Executor, optional
@@ -181,12 +177,11 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
         KernelLogisticRegression
             The model itself.
         """
-        self._check()
+        require_logistic(self)
         auto = isinstance(self.regularization, str)
         ridges = None if auto else (float(self.regularization),)
         data = self._read(X, y, sample_weight)
-        reduced = reduce_logistic(self.kernel_x, self._search(data, ridges), data)
-        return self._solve(reduced)
+        return self._solve(reduce_logistic(self, data, ridges))
 
     def path(
         self,
@@ -217,10 +212,12 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
         require(several, f"{_NAME}.path", "regularizations", rule, regularizations)
         models = [clone(self).set_params(regularization=r) for r in regularizations]
         for model in models:
-            model._check()  # noqa: SLF001
+            require_logistic(model)
         ridges = tuple(float(r) for r in regularizations)
-        data, start = self._read(X, y, sample_weight), None
-        reduced = reduce_logistic(self.kernel_x, self._search(data, ridges), data)
+        reduced, start = (
+            reduce_logistic(self, self._read(X, y, sample_weight), ridges),
+            None,
+        )
         for model in sorted(models, key=lambda model: -model.regularization):
             start = model._solve(reduced, start).solution_  # noqa: SLF001
         return models
@@ -274,67 +271,21 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
         tags.input_tags.categorical = tags.input_tags.string = True
         return tags
 
-    def _check(self) -> None:
-        """Raise unless the arguments obey their rules."""
-        ridge, auto = self.regularization, isinstance(self.regularization, str)
-        good = ridge == "auto" if auto else is_number(ridge, least=np.finfo(float).tiny)
-        require(good, _NAME, "regularization", 'a positive number, or "auto"', ridge)
-        flag = isinstance(self.fit_intercept, bool | np.bool)
-        require(flag, _NAME, "fit_intercept", "True or False", self.fit_intercept)
-        require_arguments(_NAME, tol=self.tol)
-        allowed = get_args(Precision)
-        known = self.precision in allowed
-        require(known, _NAME, "precision", f"one of {allowed}", self.precision)
-        whole = is_whole(self.max_iter, least=1)
-        require(whole, _NAME, "max_iter", "an integer of at least 1", self.max_iter)
-        require_selection(_NAME, self.selection, self.verbose)
-
     def _read(self, X: object, y: object, sample_weight: object) -> LabelledData:
-        seed, weights = self.random_state, self.class_weight
-        return read_labelled(
-            _NAME, X, y, sample_weight, class_weight=weights, random_state=seed
-        )
-
-    def _search(
-        self, data: LabelledData, ridges: tuple[float, ...] | None
-    ) -> LogisticSearch:
-        """Return how kernel and ridge are chosen."""
-        return LogisticSearch(
-            _NAME,
-            self.selection,
-            ridges,
-            Factoring(self.tol, self.max_rank, self.pivoting, data.pair.seed),
-            intercept=bool(self.fit_intercept),
-            repeated=self.class_weight is None,
-            executor=self.executor,
-            verbose=self.verbose,
-        )
+        weight, seed = self.class_weight, self.random_state
+        return read_labelled(_NAME, X, y, sample_weight, class_weight=weight, seed=seed)
 
     def _solve(
         self, reduced: ReducedLogistic, start: LogisticSolution | None = None
     ) -> Self:
         """Solve for the coefficients, and set all fitted attributes."""
-        data, selected = reduced.data, reduced.selected
-        ridge = _RIDGE if selected is None else selected.regularization
-        if not isinstance(self.regularization, str):
-            ridge = float(self.regularization)
-        found = logistic(
-            reduced.blocks,
-            data.codes,
-            ridge,
-            classes=len(data.classes),
-            weights=data.sample.weights,
-            precision=self.precision,
-            start=start,
-            max_iter=self.max_iter,
-        )
-        warn_if_uncertain(_NAME, found, self.max_iter)
-        set_columns(self, data.pair.columns)
-        self._encoding, self.classes_ = data.pair.encodings[0], data.classes
+        found, self.regularization_ = solve_logistic(self, reduced, start)
+        set_columns(self, reduced.data.pair.columns)
+        self._encoding, self.classes_ = reduced.data.pair.encodings[0], reduced.data.classes
         self.kernel_x_, self.basis_x_ = reduced.kernel, reduced.basis
-        self.regularization_, self.selection_ = ridge, selected
-        self.solution_, self.n_iter_ = found, found.iterations
+        self.solution_, self.selection_ = found, reduced.selected
         self.coefficients_, self.intercept_ = found.value, found.intercept
+        self.n_iter_ = found.iterations
         return self
 
     def _scores(self, method: str, X: object) -> Vector:

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from jointdist._array import Vector, to_numpy
+from jointdist._array import Vector
 from jointdist._params import NestedParameters
 from jointdist._random import Seed
 from jointdist.data.encoding import Encoding
@@ -14,31 +14,25 @@ from jointdist.data.executor import Executor
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
 from jointdist.distributions.conditional import Conditional
-from jointdist.distributions.marginal import marginal_scores
-from jointdist.distributions.support_points import most_values
-from jointdist.errors import require, warn_user
+from jointdist.errors import require
 from jointdist.kernels import Kernel
-from jointdist.kernels.median_heuristic import family_of
 from jointdist.models._arguments import PairedData, read_pair, read_x, set_columns, y_for_Y
-from jointdist.models._location_scale import LocationScale, location_scale
+from jointdist.models._location_scale import (
+    LocationScaleModel,
+    LocationScaleSpec,
+    fit_location_scale,
+    is_discrete,
+    warn_if_unused,
+)
 from jointdist.models.base import DistributionEstimator
 from jointdist.models.jdl import JointDistribution
-from jointdist.regression.leakage import hide_residuals
-from jointdist.regression.location import fit_location
+from jointdist.regression.location import require_regressor
 from jointdist.regression.out_of_fold import as_table
-from jointdist.regression.scale import (
-    Scale,
-    ScaleRegression,
-    constant_scale,
-    fit_scale,
-    forecast_kernel,
-)
+from jointdist.regression.scale import ScaleRegression
 from jointdist.regression.splits import Training, require_splits
 from jointdist.selection.config import require_selection
 
 __all__ = ["DistributionRegressor"]
-
-_NAMES = {"auto", "kernel"}  # of regressors
 
 
 class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
@@ -131,7 +125,7 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
     scale_: ScaleRegression | Vector
     distribution_: JointDistribution
     direct_: bool
-    _model: LocationScale | None  # None if the distribution is that of Y itself
+    _model: LocationScaleModel | None  # None if the distribution is that of Y itself
     _encodings: tuple[Encoding, Encoding]
 
     def __init__(
@@ -178,10 +172,10 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         table = as_table(X, pair.encodings[0], pair.sample.x)
         data = Training.of(pair.sample, table, self.cv, pair.seed)
         if is_discrete(pair.encodings[1], data.given_outcomes):
-            self._warn_unused()
+            warn_if_unused(self._name, self.regressor)
             dist = self._estimator(pair.seed).fit(X, Y, sample_weight)
             return self._keep(pair, dist, None)
-        model = self._fit_location_scale(data, pair.encodings)
+        model = fit_location_scale(data, pair.encodings, self._spec(pair.seed))
         return self._keep(pair, model.residuals, model)
 
     def given(self, x: object) -> Conditional:
@@ -234,12 +228,7 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
             return self.distribution_.score(X, Y, sample_weight)
         where, x = f"{self._name}.score", self._read("score", "X", X)
         y = self._encodings[1].encode(Y, where=where, name="Y", vector=True)
-        weights = Sample.paired(x, y, sample_weight).weights
-        points = to_numpy(y.read(0, y.n))
-        scores = self._model.given(x, X).energy_scores(points)[0]
-        marginal = marginal_scores(self._model.marginal, points)
-        ratio = np.average(scores, weights=weights) / np.average(marginal, weights=weights)
-        return 1 - float(ratio)
+        return self._model.skill(Sample.paired(x, y, sample_weight), X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # pyrefly: ignore[missing-attribute]
@@ -248,50 +237,16 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         tags.input_tags.categorical = tags.input_tags.string = True
         return tags
 
-    def _warn_unused(self) -> None:
-        """Warn if users give a regressor that is not needed."""
-        if not isinstance(self.regressor, str):
-            msg = (
-                f"{self._name}: Y is categorical or takes few distinct values, so that its "
-                "distribution given x is learned directly: `regressor` is not used."
-            )
-            warn_user(msg, UserWarning)
-
-    def _fit_location_scale(
-        self, data: Training, encodings: tuple[Encoding, Encoding]
-    ) -> LocationScale:
-        """Learn the location, then the scale, then the distribution of what remains."""
-        x, w, rng = data.sample.x, data.sample.weights, np.random.default_rng(data.seed)
-        family = family_of("x", self.kernel_x, encodings[0], x, weights=w, rng=rng)
-        location, residuals = fit_location(
-            self.regressor, data, family, where=self._name, executor=self.executor
-        )
-        forecasts = hide_residuals(data.outcomes - residuals, residuals, rng, w)
-        p, kernel = Rows(forecasts, self._name, "Y"), family.at(1.0)
-        scale, values = self._fit_scale(kernel, data, p, residuals)
-        dist = self._estimator(data.seed, forecast_kernel(p, w))
-        dist.fit(forecasts, residuals / values, w)
-        return location_scale(
-            location,
-            scale,
-            dist,
-            data,
-            residuals,
-            kernel=kernel,
-            encodings=encodings,
+    def _spec(self, seed: int) -> LocationScaleSpec:
+        """Return how location, scale and residuals are learned."""
+        return LocationScaleSpec(
+            self._name,
+            self.regressor,
+            self.kernel_x,
+            constant=not self.scale,
+            estimator=lambda kernel: self._estimator(seed, kernel),
             executor=self.executor,
         )
-
-    def _fit_scale(
-        self, kernel: Kernel, data: Training, p: Rows, residuals: Vector
-    ) -> tuple[Scale, Vector]:
-        """Return the scale, and its out-of-fold values at the rows."""
-        x, w = data.sample.x, data.sample.weights
-        if not self.scale:
-            constant = constant_scale(residuals, w)
-            return constant, constant.at(x, p)
-        seed, executor = data.seed, self.executor
-        return fit_scale(kernel, x, p, residuals, w, random_state=seed, executor=executor)
 
     def _estimator(self, seed: int, kernel_x: Kernel | str = "auto") -> JointDistribution:
         """Return the unfitted estimator of the distribution of residuals, or of Y."""
@@ -304,7 +259,7 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         )
 
     def _keep(
-        self, pair: PairedData, dist: JointDistribution, model: LocationScale | None
+        self, pair: PairedData, dist: JointDistribution, model: LocationScaleModel | None
     ) -> Self:
         """Set all fitted attributes; without a model, the distribution is that of Y."""
         set_columns(self, pair.columns)
@@ -326,16 +281,9 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
 
     def _check(self) -> None:
         """Raise unless the arguments obey their rules."""
-        where, given = self._name, self.regressor
+        where = self._name
         require_selection(where, None, self.verbose)
-        several = isinstance(given, list | tuple)
-        rule = '"auto", "kernel", a regressor, or a sequence of "kernel" and regressors'
-        good = bool(given) if several else True
-        for one in given if several else [given]:
-            named = isinstance(one, str) and one in ({"kernel"} if several else _NAMES)
-            good &= named or (hasattr(one, "fit") and hasattr(one, "predict"))
-            good &= not isinstance(one, type) and not hasattr(one, "predict_proba")
-        require(good, where, "regressor", rule, given)
+        require_regressor(where, self.regressor)
         require(isinstance(self.scale, bool), where, "scale", "True or False", self.scale)
         fine = self.distribution is None or isinstance(
             self.distribution, DistributionEstimator
@@ -347,17 +295,3 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
     @property
     def _name(self) -> str:
         return type(self).__name__
-
-
-def is_discrete(encoding: Encoding, outcomes: Vector) -> bool:
-    """Tell whether outcomes have no residuals: categories, or few distinct values.
-
-    Parameters
-    ----------
-    encoding : Encoding
-        How the columns of Y became numbers.
-    outcomes : array of shape (n, d)
-        The rows of Y.
-    """
-    limit = most_values(len(outcomes))
-    return not encoding.numeric or len(np.unique(outcomes, axis=0)) <= limit

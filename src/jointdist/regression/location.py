@@ -9,6 +9,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from jointdist._array import Vector, to_numpy
 from jointdist.data.executor import Executor
 from jointdist.data.table import Rows
+from jointdist.errors import require
 from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import Family
 from jointdist.regression.kernel_fit import RegressionData
@@ -17,7 +18,7 @@ from jointdist.regression.out_of_fold import FoldModels, out_of_fold, seeded
 from jointdist.regression.splits import Training
 from jointdist.regression.stacking import stacking_weights
 
-__all__ = ["Location", "StackedLocation", "fit_location"]
+__all__ = ["Location", "StackedLocation", "fit_location", "require_regressor"]
 
 # The largest rank of a factor of a kernel matrix: that of kernels which are chosen in all
 # estimators, seconds for 10,000 rows.
@@ -142,6 +143,27 @@ class StackedLocation:
         return average
 
 
+def require_regressor(where: str, regressor: Any) -> None:
+    """Raise unless an argument names regressors or consists of them.
+
+    Parameters
+    ----------
+    where : str
+        The estimator, for messages.
+    regressor : "auto", "kernel", estimator, or sequence of these
+        The argument.
+    """
+    several = isinstance(regressor, list | tuple)
+    names = {"kernel"} if several else {"auto", "kernel"}
+    rule = '"auto", "kernel", a regressor, or a sequence of "kernel" and regressors'
+    good = bool(regressor) if several else True
+    for one in regressor if several else [regressor]:
+        named = isinstance(one, str) and one in names
+        good &= named or (hasattr(one, "fit") and hasattr(one, "predict"))
+        good &= not isinstance(one, type) and not hasattr(one, "predict_proba")
+    require(good, where, "regressor", rule, regressor)
+
+
 def fit_location(
     regressor: Any,
     data: Training,
@@ -204,7 +226,7 @@ def _kernels(
 
     model, residuals = fitted(every)
     forecasts = every.targets - residuals
-    if data.own is not None:
+    if data.given_splits is not None:
         for split in data.splits:
             fit, _ = fitted(every.take(split.fit))
             forecasts[split.out] = fit.predict(sample.x.subset(split.out), executor)
@@ -213,8 +235,8 @@ def _kernels(
 
 def _boosted(data: Training, family: Family, where: str) -> tuple[Location, Vector]:
     """Return gradient boosting of encoded rows, with out-of-fold forecasts."""
-    words = [known is not None for known in family.encoding.categories]
-    regressor = _boosting(words, data.sample.n)
+    categorical = [known is not None for known in family.encoding.categories]
+    regressor = _boosting(categorical, data.sample.n)
     z = to_numpy(data.sample.x.read(0, data.sample.n))
     rows = z, data.outcomes, data.sample.weights
     models, forecasts = out_of_fold(regressor, *rows, splits=data.splits, where=where)
@@ -229,14 +251,14 @@ def _as_given(regressor: Any, data: Training, where: str) -> tuple[Location, Vec
     return _TableLocation(models), forecasts[data.settled.rows]
 
 
-def _boosting(words: list[bool], n: int) -> Any:
+def _boosting(categorical: list[bool], n: int) -> Any:
     """Return gradient boosting: slow and long, as many learners are averaged."""
     return HistGradientBoostingRegressor(
         learning_rate=0.05,
         max_iter=400,
         max_leaf_nodes=_LEAVES[n >= _MANY],
         min_samples_leaf=5,
-        categorical_features=words if any(words) else None,
+        categorical_features=categorical if any(categorical) else None,
         early_stopping=False,
         random_state=0,
     )

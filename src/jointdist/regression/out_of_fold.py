@@ -94,7 +94,7 @@ def out_of_fold(
     X : array or DataFrame of shape (n, d)
         The rows.
     targets : array of shape (n, r)
-        The targets; each gets regressors of its own.
+        The targets; each gets its regressors.
     weights : array of shape (n,), optional
         The weights of the rows.
     splits : list of Split
@@ -162,7 +162,7 @@ def _named(where: str, model: Any, done: str) -> Iterator[None]:
 
 def _forecast(where: str, model: Any, X: Any) -> Vector:
     """Return forecasts as a vector, after checking that they are finite numbers."""
-    with _named(where, model, "asked for forecasts"):
+    with _named(where, model, "used for forecasts"):
         found = np.asarray(model.predict(X), dtype=np.float64)
     n, name = len(X), type(model).__name__
     rule = f"one that forecasts a number for each of {n} rows"

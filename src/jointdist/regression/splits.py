@@ -31,7 +31,7 @@ class Training:
         Which of these rows are learned from.
     sample : Sample
         The rows that are learned from.
-    own : list of Split, optional
+    given_splits : list of Split, optional
         The splits of ``given``, if users give them.
     folds : int
         The number of folds otherwise.
@@ -43,7 +43,7 @@ class Training:
     table: Any
     settled: CanonicalOrder
     sample: Sample
-    own: list[Split] | None
+    given_splits: list[Split] | None
     folds: int
     seed: int
 
@@ -63,20 +63,20 @@ class Training:
             The seed of the folds.
         """
         whole = is_whole(cv, least=2)
-        own = None if whole else _splits(given, table, cv)
+        splits = None if whole else _splits(given, table, cv)
         folds = cv if whole else 0
         if given.weights is not None and not given.weights.all():
             rows = np.flatnonzero(given.weights)
             table, given = take_rows(table, rows), given.take(rows)
-            own = None if own is None else _among(rows, own, given.x.where)
+            splits = None if splits is None else _among(rows, splits, given.x.where)
         if given.weights is not None and (given.weights == given.weights[0]).all():
             given = replace(given, weights=None)
         if given.weights is None and given.distinct:
             every = np.arange(given.n)
             same = CanonicalOrder(every, None, every)
-            return Training(given, table, same, given, own, folds, seed)
+            return Training(given, table, same, given, splits, folds, seed)
         found = canonical_order(given, _REPEATED)
-        return Training(given, table, found, found.of(given), own, folds, seed)
+        return Training(given, table, found, found.of(given), splits, folds, seed)
 
     @property
     def outcomes(self) -> Vector:
@@ -91,17 +91,17 @@ class Training:
     @property
     def splits(self) -> list[Split]:
         """The splits of the rows that are learned from."""
-        if self.own is None:
+        if self.given_splits is None:
             n = self.sample.n
             held = held_out(n, self.folds, self.seed)
             return [Split.without(rows, n) for rows in held]
-        return _among(self.settled.rows, self.own, self.given.x.where)
+        return _among(self.settled.rows, self.given_splits, self.given.x.where)
 
     @property
     def splits_given(self) -> list[Split]:
         """The splits of the rows that users give; copies of a row are held out together."""
-        if self.own is not None:
-            return self.own
+        if self.given_splits is not None:
+            return self.given_splits
         groups = self.settled.groups
         folds = held_out(int(groups.max()) + 1, self.folds, self.seed)
         held = (np.flatnonzero(np.isin(groups, fold)) for fold in folds)
@@ -142,7 +142,7 @@ def _splits(given: Sample, table: Any, cv: Any) -> list[Split]:
         found.append(Split(*(z.astype(np.intp) for z in sides)))
     got = Text("none: of an iterator nothing is left for a second time")
     require(bool(found), where, "cv", rule, got)
-    often = np.bincount(np.concatenate([own.out for own in found]), minlength=n)
+    often = np.bincount(np.concatenate([split.out for split in found]), minlength=n)
     row = int(np.argmax(often != 1))
     rule = "parts of which each row is held out of one"
     got = Text(f"parts of which row {row} is held out of {often[row]}")
@@ -165,9 +165,11 @@ def _pairs(cv: Any, table: Any, y: Vector, where: str) -> Iterable[Any]:
         raise ValueError(msg) from error
 
 
-def _among(rows: Index, own: list[Split], where: str) -> list[Split]:
+def _among(rows: Index, splits: list[Split], where: str) -> list[Split]:
     """Return splits of all rows as splits of some of them."""
-    found = [Split(*(np.flatnonzero(np.isin(rows, side)) for side in one)) for one in own]
+    found = [
+        Split(*(np.flatnonzero(np.isin(rows, side)) for side in one)) for one in splits
+    ]
     return _filled([one for one in found if len(one.out)], where)
 
 

@@ -1,7 +1,7 @@
 """The kernel and the ridge of logistic regression, chosen by cross-validation.
 
 Logistic losses have no moments from which those of held-out rows could be subtracted. So each
-fold has a fit of its own, which starts from that of the last ridge.
+fold has a separate fit, which starts from that of the last ridge.
 """
 
 from dataclasses import dataclass, replace
@@ -166,7 +166,7 @@ class LogisticCandidates:
         self.weights = np.ones(n) if weights is None else weights
         self.codes = class_codes(self.sample)
         self.sizes = np.bincount(self.codes)
-        parts = map(self._judges, validation.parts[: validation.folds])
+        parts = map(self._scored, validation.parts[: validation.folds])
         self.held = [part for part in parts if len(part)]
 
     def run(self, x: Family) -> None:
@@ -182,8 +182,8 @@ class LogisticCandidates:
             return np.eye(len(self.sizes))[self.codes]
 
         with one_blas_thread:  # the matrices are small
-            for family, own in families(x, self.validation, self.held, indicators):
-                self._climb(family, own)
+            for family, of_folds in families(x, self.validation, self.held, indicators):
+                self._descend(family, of_folds)
 
     @property
     def _per_row(self) -> float:
@@ -192,25 +192,27 @@ class LogisticCandidates:
             return 1.0
         return float(self.sample.size / self.sample.effective_size)
 
-    def _judges(self, part: Index) -> Index:
+    def _scored(self, part: Index) -> Index:
         """Return the rows of a fold whose class has rows outside of it."""
-        own = self.codes[part]
-        known = self.sizes > np.bincount(own, minlength=len(self.sizes))
-        return part[known[own]]
+        codes = self.codes[part]
+        elsewhere = self.sizes > np.bincount(codes, minlength=len(self.sizes))
+        return part[elsewhere[codes]]
 
-    def _climb(self, x: Family, own: list[Family]) -> None:
+    def _descend(self, x: Family, of_folds: list[Family]) -> None:
         """Search for the best multiple of the length scales, in the family of each fit."""
 
         def enter(i: int, _: int) -> float:
-            return self._enter(x, own, 2.0**i).score
+            return self._enter(x, of_folds, 2.0**i).score
 
         descend(enter, (0, 0), (x.free, False))
 
-    def _enter(self, x: Family, own: list[Family], factor: float) -> Candidate:
+    def _enter(self, x: Family, of_folds: list[Family], factor: float) -> Candidate:
         """Record the losses of a kernel with all ridges."""
         start = perf_counter()
-        found = {family: self._side(family.at(factor)) for family in dict.fromkeys(own)}
-        sides = [found[family] for family in own]
+        found = {
+            family: self._side(family.at(factor)) for family in dict.fromkeys(of_folds)
+        }
+        sides = [found[family] for family in of_folds]
         flat = max(factor, 1.0) ** 2  # the functions of wide kernels vary little
         risks, ridges = self._path(sides, flat)
         return self.validation.record(
