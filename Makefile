@@ -31,13 +31,13 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/programs.py
 	$(BIN)/python benchmarks/grid.py
-	$(BIN)/python benchmarks/laws.py
+	$(BIN)/python benchmarks/distributions.py
 	$(BIN)/python benchmarks/sos.py
 	$(BIN)/python benchmarks/embedding.py
 	$(BIN)/python benchmarks/logistic.py
 	$(BIN)/python benchmarks/models.py
 	$(BIN)/python benchmarks/selection.py
-	$(BIN)/python benchmarks/valid.py
+	$(BIN)/python benchmarks/projection.py
 
 # The paper's experiments at its sizes, for hours; what is there is not computed again.
 experiments: $(VENV)/.dev

@@ -287,7 +287,7 @@ def draw(table: pd.DataFrame) -> dict[str, Figure]:
         percent=100 * table["negative_share"],
         relative=table["loss"] / table[runs].join(constant, on=runs)["loss"],
     )
-    groups = {"unconstrained": FREE, "constrained": CONSTRAINED, "valid": VALID}
+    groups = {"unconstrained": FREE, "constrained": CONSTRAINED, "projected": VALID}
     figures = {}
     for title, names in groups.items():
         if not table["model"].isin(_signed(names)).any():
@@ -324,7 +324,7 @@ Logistic loss, Eq. `eq:logisticloss`: means over subsamples, with 5 % and 95 % q
 has free marginals, *JDL exact* those of the sample, *JDL tightened* the paper's constraints,
 *JDL exact grid* is positive on the grid of 2,000 of the days, *CME average* has both constraints
 on average, *projected* are laws of *JDL exact* and *CME* that are made valid one by one, with the
-same scales and ridge (chosen for themselves, those of JDL do better, in the [exam](valid.md)),
+same scales and ridge (chosen for themselves, those of JDL do better, in the [exam](proper.md)),
 *KLR* is the paper's, *constant* the share of such days in the training rows.
 
 {by_size(table, "loss", NAMES, by=by)}

@@ -135,7 +135,7 @@ quantiles. *JDL* has free marginals, *JDL exact* those of the sample, *JDL tight
 paper's constraints `eq:normatilde` and `eq:tightening`, *JPDL sos* is a sum of squares, and
 *CME average* has both constraints on average. *Projected* are laws of *JDL exact*, *JPDL* and
 *CME* that are made valid one by one, with the same scales and ridge; for n = 10,000 see the
-[exam of valid laws](valid.md).
+[exam of valid laws](proper.md).
 
 {by_size(table, "loss", NAMES, by=KEYS)}
 

@@ -29,7 +29,7 @@ par* is at most 5 % worse, *by far* at most half, *robust* and *minimally* less 
 *severely* more than 20 %, *hardly any* below 1 %, *orders of magnitude* more than ten times; times
 between half and twice as long *cannot be told apart*.
 
-Laws that are made valid one by one are examined on [a page of their own](valid.md).
+Laws that are made valid one by one are examined on [a page of their own](proper.md).
 """
 
 

@@ -20,7 +20,7 @@ TITLES = {
     "event": "Rare events: logistic loss",
     "factor": "The low-rank step: relative trace error",
 }
-FIGURES = {"law": "laws", "joint": "joint-laws", "event": "events"}
+FIGURES = {"law": "univariate", "joint": "joint", "event": "events"}
 SHAPES = "osD^v<>pXP*"  # all easy to tell apart
 WORST = 10.0  # of relative scores that are drawn where they are
 SAME = """\
@@ -52,7 +52,7 @@ ABOUT = {  # by the beginnings of names
     "JointDistribution": "scored by quantiles of its laws like all others, which is better "
     "than the signed laws behind them. All of this package was developed while scores on "
     "splits of the UCI sets were looked at, among which are those here: that flatters it. An "
-    "exam on others is in `valid.md`",
+    "exam on others is in `proper.md`",
     "quantile-forest": "200 trees with leaves of five rows",
     "NGBoost": "as by default",
     "xgboost-distribution": "at most 500 trees, stops early on a tenth of its rows",

@@ -14,7 +14,7 @@ from experiments.store import read_table
 from experiments.study import Study, run
 
 ROOT = Path(__file__).parents[2]
-PAGE = "valid.md"
+PAGE = "proper.md"
 SECTIONS = [module.SECTION for module in (uci, gaussian, famafrench, vector)]
 
 

@@ -36,10 +36,10 @@ def claims(tables: Tables) -> Iterator[Claim]:
         The tables of sections, by the names of these.
     """
     asked: dict[str, Callable[[pd.DataFrame], Iterator[Claim]]] = {
-        "valid-uci": _of_one_column,
-        "valid-gaussian": _of_moments,
-        "valid-famafrench": _of_events,
-        "valid-vector": _of_columns,
+        "proper-uci": _of_one_column,
+        "proper-gaussian": _of_moments,
+        "proper-famafrench": _of_events,
+        "proper-vector": _of_columns,
     }
     for name, section in asked.items():
         if name in tables:

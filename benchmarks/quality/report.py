@@ -16,7 +16,7 @@ INTRODUCTION = """\
 # Valid laws, examined
 
 Laws that are valid by construction, with no negative weight and of mass one, beside signed ones and
-other packages. `python -m benchmarks.quality` makes the tables in `tables/valid-*.csv` and this
+other packages. `python -m benchmarks.quality` makes the tables in `tables/proper-*.csv` and this
 page. Means over splits are followed by their standard errors; splits share rows, so that these are
 somewhat too small. Defaults of this package were settled on other splits than those here. Sections
 were run one after the other while the code went on: laws of one column and days of large losses
@@ -73,10 +73,10 @@ def page(tables: Tables) -> str:
         The tables of sections, by the names of these.
     """
     sections = {
-        "valid-uci": _uci,
-        "valid-gaussian": _gaussian,
-        "valid-famafrench": _french,
-        "valid-vector": _vector,
+        "proper-uci": _uci,
+        "proper-gaussian": _gaussian,
+        "proper-famafrench": _french,
+        "proper-vector": _vector,
     }
     parts = [INTRODUCTION, grid(["claim", "here", "numbers"], list(claims(tables)))]
     for name, section in sections.items():

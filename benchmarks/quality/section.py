@@ -45,7 +45,7 @@ def section(
     """
     sets = {"tiny": tiny, "development": development, "exam": exam}
     return Study(
-        name=f"valid-{name}",
+        name=f"proper-{name}",
         title=title,
         keys=("data", "split"),
         presets={preset: {"sets": own} for preset, own in sets.items()},

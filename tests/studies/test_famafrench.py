@@ -155,7 +155,7 @@ def test_what_was_chosen_is_told():
 
 def test_figures_have_a_panel_for_each_width_and_a_line_for_each_model():
     figures = STUDY.draw(tiny())
-    kinds = ("unconstrained", "constrained", "valid")
+    kinds = ("unconstrained", "constrained", "projected")
     names = {
         f"{what}-{kind}" for what in ("loss", "relative", "negative") for kind in kinds
     }

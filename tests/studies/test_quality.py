@@ -142,7 +142,7 @@ def test_pages_tell_errors_failures_and_infinite_widths():
         width=np.inf, fit_seconds=1.0, predict_seconds=0.5, date="today", machine="here"
     )
     failed = table.iloc[[0]].assign(method="kernel", crps=np.nan, note="no luck")
-    text = page({"valid-uci": pd.concat([table, failed])})
+    text = page({"proper-uci": pd.concat([table, failed])})
     assert "| set 0 | 2 | 1.06 ± 0.0556 | 1.26 ± 0.0556 | **0.956 ± 0.0556** | – |" in text
     assert "| set 0 | 2 | ∞ | ∞ | ∞ |" in text
     assert "Failed: kernel on set 0: no luck" in text
@@ -168,12 +168,12 @@ def verdicts(name, table):
     ],
 )
 def test_verdicts_of_one_column(table, below, near, covers):
-    assert list(verdicts("valid-uci", table).values()) == [below, near, covers]
+    assert list(verdicts("proper-uci", table).values()) == [below, near, covers]
 
 
 def test_without_a_peer_there_is_no_verdict():
     table = uci_table()
-    found = verdicts("valid-uci", table[table["method"] != "NGBoost"])
+    found = verdicts("proper-uci", table[table["method"] != "NGBoost"])
     assert [text.partition(" ")[0] for text in found] == ["Mean"]
 
 
@@ -195,7 +195,7 @@ def moments_table(**changed):
     ],
 )
 def test_verdicts_of_moments(changed, par, valid):
-    assert list(verdicts("valid-gaussian", moments_table(**changed)).values()) == [
+    assert list(verdicts("proper-gaussian", moments_table(**changed)).values()) == [
         par,
         valid,
     ]
@@ -213,7 +213,7 @@ def test_verdicts_of_events(loss, share, expected):
     losses = {"projected": loss, "KLR": 0.05, "KLR, intercept": 0.06, "boosting": 0.06}
     row = {"data": "famafrench", "split": 0, "negative_share": share}
     table = pd.DataFrame([row | {"method": m, "loss": v} for m, v in losses.items()])
-    assert list(verdicts("valid-famafrench", table).values()) == expected
+    assert list(verdicts("proper-famafrench", table).values()) == expected
 
 
 @pytest.mark.parametrize(("energy", "expected"), [(0.9, "met"), (1.1, "missed")])
@@ -222,7 +222,7 @@ def test_verdicts_of_several_columns(energy, expected):
     rows = [
         {"data": "waves", "split": 0, "method": m, "energy": v} for m, v in values.items()
     ]
-    assert list(verdicts("valid-vector", pd.DataFrame(rows)).values()) == [expected]
+    assert list(verdicts("proper-vector", pd.DataFrame(rows)).values()) == [expected]
 
 
 @pytest.mark.parametrize("study", SECTIONS.values(), ids=lambda study: study.name)
@@ -253,7 +253,7 @@ def test_a_tiny_exam_goes_on_where_it_was(study, tmp_path, monkeypatch, capsys):
     command.main(asked)
     told = capsys.readouterr().out
     path = tmp_path / "tables" / f"{study.name}.csv"
-    table, text = read_table(path, study.keys), (tmp_path / "valid.md").read_text()
+    table, text = read_table(path, study.keys), (tmp_path / "proper.md").read_text()
     assert set(table["data"]) == {name}
     assert "note" not in table
     assert all(method in text for method in table["method"])
@@ -264,11 +264,11 @@ def test_a_tiny_exam_goes_on_where_it_was(study, tmp_path, monkeypatch, capsys):
 
     monkeypatch.setattr(command, "SECTIONS", [replace(study, compute=never)])
     command.main(asked)
-    assert (tmp_path / "valid.md").read_text() == text
+    assert (tmp_path / "proper.md").read_text() == text
 
 
 def test_the_benchmark_of_valid_laws_is_a_script():
     """As ``make bench`` calls it, which tests do not run."""
-    call = [sys.executable, command.ROOT / "benchmarks" / "valid.py", "--help"]
+    call = [sys.executable, command.ROOT / "benchmarks" / "projection.py", "--help"]
     told = subprocess.run(call, capture_output=True, text=True, check=True)
     assert "--regressors" in told.stdout
