@@ -1,4 +1,4 @@
-"""A bar for long work: on terminals and in notebooks only, and gone when it is done."""
+"""A progress bar, shown on terminals and in notebooks only, that vanishes when done."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,14 +12,14 @@ __all__ = ["Tell", "progress"]
 
 Tell: TypeAlias = Callable[[float, str], None]
 
-_PATIENCE = 1.0  # seconds before there is anything to see
+_PATIENCE = 1.0  # seconds before a bar appears: short work needs none
 
 
 @contextmanager
 def progress(
     title: str, *, verbose: int, console: Console | None = None, patience: float = _PATIENCE
 ) -> Iterator[Tell]:
-    """Give a function that takes the share of the work that is done, and a few words.
+    """Provide a function that takes the share of the work that is done and a short text.
 
     Nothing is shown in the first second, nor if ``verbose`` is zero or the standard error
     is not a terminal.
@@ -27,9 +27,9 @@ def progress(
     Parameters
     ----------
     title : str
-        What the work is.
+        The name of the work.
     verbose : int
-        Whether there is a bar at all.
+        Whether to show a bar.
     console : Console, optional
         Where to draw; by default the standard error.
     patience : float, default=1.0
@@ -37,18 +37,18 @@ def progress(
     """
     console = console or Console(stderr=True)
     if not verbose or not (console.is_terminal or console.is_jupyter):
-        yield lambda share, words: None  # noqa: ARG005
+        yield lambda share, text: None  # noqa: ARG005
         return
     columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
-    bar = Progress(*columns, TextColumn("{task.fields[words]}"), console=console)
+    bar = Progress(*columns, TextColumn("{task.fields[text]}"), console=console)
     bar.live.transient = True
     start = perf_counter()
-    task = bar.add_task(title, total=1.0, words="")
+    task = bar.add_task(title, total=1.0, text="")
 
-    def tell(share: float, words: str) -> None:
+    def tell(share: float, text: str) -> None:
         if not bar.live.is_started and perf_counter() - start >= patience:
             bar.start()
-        bar.update(task, completed=share, words=words)
+        bar.update(task, completed=share, text=text)
 
     try:
         yield tell

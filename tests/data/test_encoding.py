@@ -132,7 +132,7 @@ def test_booleans_and_objects_may_be_numbers():
         ),
         (
             [["a", 1], [3, 2]],
-            r"of words or of numbers in each.*Got 3 at row 1, column 0\.$",
+            r"of strings or of numbers in each.*Got 3 at row 1, column 0\.$",
         ),
         (
             pl.DataFrame({"z": [1, 2], "w": ["a", None]}),
@@ -155,7 +155,10 @@ def test_booleans_and_objects_may_be_numbers():
         ([["a"], ["b", "c"]], r"a table of numbers\. Got .*inhomogeneous"),
         ([], r"a table with at least one row and one column\. Got shape \(0,\)"),
         (pd.DataFrame({"w": pd.Series([], dtype=str)}), r"a table with at least one row"),
-        (["a", "b"], r"a table of n rows and d columns\. Got a vector of words\. Reshape"),
+        (
+            ["a", "b"],
+            r"a table of n rows and d columns\. Got a vector of strings\. Reshape",
+        ),
     ],
 )
 def test_tables_that_cannot_be_coded_are_refused(data, message):
@@ -183,10 +186,10 @@ def test_tables_that_cannot_be_coded_are_refused(data, message):
             [["fig", np.inf]],
             r"finite, without NaN or infinity\. Got inf at row 0, column 1",
         ),
-        (np.zeros((3, 2)), r"a table with words in columns 'fruit'\. Got numbers"),
+        (np.zeros((3, 2)), r"a table with categories in columns 'fruit'\. Got numbers"),
         (
             pd.DataFrame({"fruit": [1], "size": [2]}),
-            r"a table with words in columns 'fruit'",
+            r"a table with categories in columns 'fruit'",
         ),
         ([["fig", 1, 2]], r"a table of 2 columns\. Got 3"),
         ([["fig"]], r"a table of 2 columns\. Got 1"),

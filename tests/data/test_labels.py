@@ -88,7 +88,7 @@ def test_a_column_of_labels_warns():
         (np.array([1, 2, np.nan, 1]), r"Input y contains NaN"),
         (np.array([1, 2, np.inf, 1]), r"Input y contains infinity"),
         (pd.Series([1, None, 2, 1], dtype="Int64"), r"Input y contains NaN"),
-        (["a", 1, "b", "a"], r"`y` must be of words or of numbers, not both\. Got 1 at"),
+        (["a", 1, "b", "a"], r"`y` must be strings or numbers, not both\. Got 1 at"),
         ([0.5, 1, 2, 1], r"Unknown label type: continuous"),
         (np.ones((4, 2)), r"y should be a 1d array, got an array of shape \(4, 2\)"),
         ("abcd", r"y should be a 1d array"),

@@ -361,7 +361,7 @@ class TestTable:
             ({"a": np.ones((2, 1))}, r"`a` must be a column.*\. Got shape \(2, 1\)"),
             ({"a": 1.0}, r"`a` must be a column.*\. Got shape \(\)"),
             ({"a": [[1.0], [1.0, 2.0]]}, r"`a` must be a column.*\. Got \[\[1.0\], \["),
-            ({3: [1.0]}, r"`columns` must be named by words\. Got 3"),
+            ({3: [1.0]}, r"`columns` must be named by strings\. Got 3"),
         ],
     )
     def test_columns_that_make_no_table(self, columns, message):

@@ -514,8 +514,10 @@ class TestEstimator:
         with pytest.raises(ValueError, match="`X` must be of at most 2,048 functions"):
             JPDL(1).fit(np.zeros((3, 2048)), [1, 2, 3])
 
-    def test_words_are_refused(self):
-        with pytest.raises(ValueError, match=r"`X` must be numbers. Got words in column 0"):
+    def test_categories_are_refused(self):
+        with pytest.raises(
+            ValueError, match=r"`X` must be numbers. Got categories in column 0"
+        ):
             JPDL().fit([["a"], ["b"]], [1.0, 2.0])
 
     @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ mpl.use("Agg")
 
 N = 600
 GAUSSIAN, DELTA = kernels.Gaussian(1.0), kernels.Delta()
-TABLE = GAUSSIAN.on(0, 1) * DELTA.on(2)  # of two columns of numbers and one of words
+TABLE = GAUSSIAN.on(0, 1) * DELTA.on(2)  # of two numeric columns and a categorical one
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +39,7 @@ def _closed():
 
 
 def rows(n=N, seed=0):
-    """Return X with words in it, and Y that depends on it."""
+    """Return X with a categorical column, and Y that depends on it."""
     rng = np.random.default_rng(seed)
     x, z = rng.uniform(-2, 2, n), rng.exponential(1.0, n)
     tree = rng.choice(["ash", "birch", "cedar"], n, p=[0.2, 0.5, 0.3])
@@ -54,8 +54,8 @@ def fitted(X, Y, kernel_x=GAUSSIAN, kernel_y=GAUSSIAN, **kwargs):
 
 
 @pytest.fixture(scope="module")
-def words():
-    """Return a model of a table with words in it, with the sample."""
+def mixed():
+    """Return a model of a table with a categorical column, with the sample."""
     X, y = rows()
     return SimpleNamespace(X=X, y=y, model=fitted(X, y, TABLE))
 
@@ -167,9 +167,9 @@ def cdf_by_hand(dist, y):
 
 
 @pytest.mark.parametrize("bins", [5, 10])
-def test_bars_are_shares_of_the_values_of_cdfs(words, bins):
+def test_bars_are_shares_of_the_values_of_cdfs(mixed, bins):
     X, y = rows(300, seed=7)
-    dist = words.model.given(X)
+    dist = mixed.model.given(X)
     ax = plots.pit_histogram(dist, y, bins=bins)
     found = cdf_by_hand(dist, y)
     places = np.clip((found * bins).astype(int), 0, bins - 1)
@@ -178,9 +178,9 @@ def test_bars_are_shares_of_the_values_of_cdfs(words, bins):
     assert_allclose([bar.get_x() for bar in ax.containers[0]], np.arange(bins) / bins)
 
 
-def test_the_band_of_bars_is_what_chance_gives(words):
+def test_the_band_of_bars_is_what_chance_gives(mixed):
     X, y = rows(300, seed=7)
-    ax = plots.pit_histogram(words.model.given(X), y, bins=8)
+    ax = plots.pit_histogram(mixed.model.given(X), y, bins=8)
     span = ax.patches[-1]
     low, high = np.array([span.get_y(), span.get_y() + span.get_height()]) * 300 / 8
     chance = binom(300, 1 / 8)
@@ -190,7 +190,7 @@ def test_the_band_of_bars_is_what_chance_gives(words):
     assert [line.get_ydata()[0] for line in ax.get_lines()] == [1]
 
 
-def test_values_of_signed_laws_beyond_the_ends_are_in_the_outer_bars(plain):
+def test_values_of_signed_distributions_beyond_the_ends_are_in_the_outer_bars(plain):
     signed = fitted(plain.X, plain.y, regularization=1e-6, positivity="none")
     dist, points = signed.given([0.0, 0.0]), np.linspace(-4, 4, 500)
     cdf = dist[0].cdf(points, grid=True)[0]
@@ -201,7 +201,7 @@ def test_values_of_signed_laws_beyond_the_ends_are_in_the_outer_bars(plain):
     assert_allclose([bar.get_height() for bar in bars], [2, 0, 0, 2])
 
 
-def test_laws_that_do_not_exist_are_in_no_bar(plain):
+def test_distributions_that_do_not_exist_are_in_no_bar(plain):
     embedding = ConditionalMeanEmbedding(
         GAUSSIAN, GAUSSIAN, regularization=1e-3, positivity="none"
     )
@@ -212,7 +212,7 @@ def test_laws_that_do_not_exist_are_in_no_bar(plain):
     assert ax.patches[-1].get_height() == 8  # the band of a single outcome
 
 
-def test_bars_of_right_discrete_laws_are_flat():
+def test_bars_of_right_discrete_distributions_are_flat():
     rng = np.random.default_rng(0)
     y = rng.poisson(1.0, 4000).astype(float)
     dist = fitted(y[:, None], y).marginal("y")
@@ -221,9 +221,9 @@ def test_bars_of_right_discrete_laws_are_flat():
     assert_allclose([bar.get_height() for bar in bars], 1, atol=0.2)
 
 
-def test_reliability_is_how_often_outcomes_are_up_to_quantiles(words):
+def test_reliability_is_how_often_outcomes_are_up_to_quantiles(mixed):
     X, y = rows(200, seed=7)
-    dist = words.model.given(X)
+    dist = mixed.model.given(X)
     ax = plots.reliability(dist, y, levels=[0.1, 0.5, 0.8])
     levels, observed = ax.get_lines()[-1].get_data()
     assert_array_equal(levels, [0.1, 0.5, 0.8])
@@ -248,7 +248,7 @@ def test_ridge_paths_are_scores_and_the_choice_is_marked():
     assert_allclose(low, [2.9, 0.9, 1.8, 2.3])
     assert_allclose(high, [3.1, 1.1, 2.2, 2.7])
     assert ax.get_xscale() == "log"
-    assert ax.get_ylabel() == "CRPS, on rows held out"
+    assert ax.get_ylabel() == "CRPS, on held-out rows"
     assert ax.get_ylim()[0] < 0.9  # nothing of the chosen line is cut off
     assert 4 < ax.get_ylim()[1] < 6  # but what is far off
 
@@ -353,7 +353,7 @@ def test_trace_errors_are_those_after_each_pivot(weighted):
     assert ax.get_legend() is None
 
 
-def test_trace_errors_of_a_model_are_those_of_both_sides(words):
+def test_trace_errors_of_a_model_are_those_of_both_sides(mixed):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 2))
     model = fitted(X, X.sum(axis=1))
@@ -370,11 +370,11 @@ def test_trace_errors_of_a_model_are_those_of_both_sides(words):
         expected = remainders(kernel(z, z), basis.pivots, np.ones(600))
         assert_allclose(line.get_ydata(), expected, rtol=1e-7)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["X", "Y"]
-    assert len(plots.trace_error(words.model).get_lines()) == 2
+    assert len(plots.trace_error(mixed.model).get_lines()) == 2
 
 
 def held_rows(X, column, values, **at):
-    """Return rows at medians and most frequent words, but for one column."""
+    """Return rows at medians and most frequent categories, but for one column."""
     base = {"x": X["x"].median(), "z": X["z"].median(), "tree": "birch"} | at
     table = pd.DataFrame([base] * len(values))
     table[column] = values
@@ -383,20 +383,20 @@ def held_rows(X, column, values, **at):
 
 @pytest.mark.parametrize("column", ["x", 1])
 @pytest.mark.parametrize("at", [None, [1.0, 2.0, "ash"]], ids=["medians", "given"])
-def test_fans_are_quantiles_along_a_column(words, column, at):
-    ax = plots.fan(words.model, words.X, column=column, at=at)
+def test_fans_are_quantiles_along_a_column(mixed, column, at):
+    ax = plots.fan(mixed.model, mixed.X, column=column, at=at)
     name = "x" if column == "x" else "z"
     values, *_ = vertices(ax, 0)
-    low, high = np.quantile(words.X[name], [0.005, 0.995])
+    low, high = np.quantile(mixed.X[name], [0.005, 0.995])
     assert_allclose(values[[0, -1]], [low, high])
-    given = {} if at is None else dict(zip(words.X.columns, at, strict=True))
-    dist = words.model.given(held_rows(words.X, name, values, **given))
+    given = {} if at is None else dict(zip(mixed.X.columns, at, strict=True))
+    dist = mixed.model.given(held_rows(mixed.X, name, values, **given))
     for band, ends in ((0, [0.05, 0.95]), (1, [0.25, 0.75])):
         assert_allclose(np.transpose(vertices(ax, band)[1:]), dist.quantile(ends))
     assert_allclose(ax.get_lines()[0].get_data(), [values, dist.median()])
     assert (ax.get_xlabel(), ax.get_ylabel()) == (name, "height")
     other = "z" if name == "x" else "x"
-    value = words.X[other].median() if at is None else given[other]
+    value = mixed.X[other].median() if at is None else given[other]
     tree = "birch" if at is None else "ash"
     assert ax.get_title(loc="left") == f"{other} = {value:.4g}, tree = {tree}"
     told = [text.get_text() for text in ax.get_legend().get_texts()]
@@ -410,15 +410,15 @@ def test_a_fan_without_the_median_has_bands_only(plain):
     assert not ax.get_title(loc="left")
 
 
-def test_points_of_a_fan_are_of_the_sample(words):
-    ax = plots.fan(words.model, words.X, words.y, column="z")
+def test_points_of_a_fan_are_of_the_sample(mixed):
+    ax = plots.fan(mixed.model, mixed.X, mixed.y, column="z")
     z, y = ax.get_lines()[-1].get_data()
-    birch = words.X["tree"] == "birch"
-    low, high = np.quantile(words.X["z"], [0.005, 0.995])
-    seen = birch & words.X["z"].between(low, high)
-    seen &= words.y.between(*np.quantile(words.y[birch], [0.005, 0.995]))
-    assert_array_equal(z, words.X["z"][seen])
-    assert_array_equal(y, words.y[seen])
+    birch = mixed.X["tree"] == "birch"
+    low, high = np.quantile(mixed.X["z"], [0.005, 0.995])
+    seen = birch & mixed.X["z"].between(low, high)
+    seen &= mixed.y.between(*np.quantile(mixed.y[birch], [0.005, 0.995]))
+    assert_array_equal(z, mixed.X["z"][seen])
+    assert_array_equal(y, mixed.y[seen])
     assert len(z) > 0.9 * birch.sum()
 
 
@@ -433,10 +433,10 @@ def test_of_many_rows_few_are_shown(plain):
 @pytest.mark.parametrize(
     "kind", [pd.DataFrame.to_numpy, pl.from_pandas, lambda X: X.to_numpy().tolist()]
 )
-def test_tables_of_every_kind_give_the_same_fan(words, kind):
-    X = kind(words.X)
-    model = fitted(X, words.y, TABLE)
-    fans = [plots.fan(*case, column=1) for case in ((words.model, words.X), (model, X))]
+def test_tables_of_every_kind_give_the_same_fan(mixed, kind):
+    X = kind(mixed.X)
+    model = fitted(X, mixed.y, TABLE)
+    fans = [plots.fan(*case, column=1) for case in ((mixed.model, mixed.X), (model, X))]
     a, b = (ax.get_lines()[0].get_data() for ax in fans)
     assert_allclose(a, b)
     assert fans[1].get_xlabel() == ("z" if isinstance(X, pl.DataFrame) else "X[1]")
@@ -458,13 +458,13 @@ def test_other_models_can_be_drawn(plain, estimator):
     assert len(plots.eigenvalues(model).get_lines()) == 2
 
 
-def test_densities_are_those_of_the_laws(words):
-    ax = plots.density_map(words.model, words.X, column="x")
+def test_densities_are_those_of_the_distributions(mixed):
+    ax = plots.density_map(mixed.model, mixed.X, column="x")
     mesh = ax.collections[0]
     x, y = mesh.get_coordinates()[0, :, 0], mesh.get_coordinates()[:, 0, 1]
-    dist = words.model.given(held_rows(words.X, "x", x))
+    dist = mixed.model.given(held_rows(mixed.X, "x", x))
     assert_allclose(mesh.get_array(), dist.pdf(y, grid=True).T)
-    low, high = np.quantile(words.y, [0.005, 0.995])
+    low, high = np.quantile(mixed.y, [0.005, 0.995])
     assert y[0] < low < high < y[-1]
     assert ax.figure.axes[1].get_ylabel() == "density"
 
@@ -497,8 +497,8 @@ def test_ratios_are_those_of_the_model(plain, positivity):
     assert_allclose(mesh.norm.inverse([0.0, 0.5, 1.0]), ends, atol=1e-12)
 
 
-def test_ratios_of_many_columns_hold_the_others(words):
-    X, Y = words.X, words.X[["z", "x"]].assign(height=words.y)
+def test_ratios_of_many_columns_hold_the_others(mixed):
+    X, Y = mixed.X, mixed.X[["z", "x"]].assign(height=mixed.y)
     model = fitted(X, Y, TABLE)
     ax = plots.ratio_map(model, X, Y, column_x="z", column_y="height", at_y=[1, 0.5, 2])
     mesh = ax.collections[0]
@@ -523,7 +523,7 @@ def test_negative_densities_are_marked(plain):
 def test_many_columns_that_are_held_are_counted():
     X = np.random.default_rng(0).normal(size=(100, 6))
     model = fitted(X, X[:, 0])
-    assert plots.fan(model, X).get_title(loc="left") == "5 other columns held"
+    assert plots.fan(model, X).get_title(loc="left") == "5 other columns fixed"
 
 
 @pytest.mark.parametrize(
@@ -541,14 +541,16 @@ def test_many_columns_that_are_held_are_counted():
         ({"x": [0, 0]}, "", ["distribution 0", "distribution 1"]),
     ],
 )
-def test_laws_are_labelled_by_what_tells_them_apart(words, conditions, title, labels):
+def test_distributions_are_labelled_by_what_tells_them_apart(
+    mixed, conditions, title, labels
+):
     table = pd.DataFrame({"x": [0.0, 0.0], "z": 1.0, "tree": "birch"}).assign(**conditions)
-    legend = words.model.given(table).plot().get_legend()
+    legend = mixed.model.given(table).plot().get_legend()
     assert legend.get_title().get_text() == title
     assert [text.get_text() for text in legend.get_texts()] == labels
 
 
-def test_laws_that_differ_in_much_are_numbered():
+def test_distributions_that_differ_in_much_are_numbered():
     X = np.random.default_rng(0).normal(size=(100, 4))
     legend = fitted(X, X[:, 0]).given(X[:2]).plot().get_legend()
     assert [text.get_text() for text in legend.get_texts()] == [
@@ -574,9 +576,9 @@ WRONG = {
         lambda w: plots.fan(w.model, w.X.to_numpy(), column=3),
         "fan: `column` must be an integer from 0 to 2. Got 3",
     ),
-    "words": (
+    "categories": (
         lambda w: plots.density_map(w.model, w.X, column="tree"),
-        "density_map: `column` must be a column of numbers. Got 'tree', a column of words",
+        "density_map: `column` must be a numeric column. Got 'tree', a categorical column",
     ),
     "constant": (
         lambda w: plots.fan(w.model, w.X.assign(z=1.0), column="z"),
@@ -602,13 +604,13 @@ WRONG = {
         lambda w: plots.fan(w.model, w.X, w.y[:5]),
         "fan: `Y` must be one number for each of the 600 rows of `X`. Got 5 rows of 1",
     ),
-    "no laws": (
+    "no distributions": (
         lambda w: plots.fan(KernelLogisticRegression(), w.X),
-        "fan: `model` must be of laws, with a method `given`. Got KernelLogistic",
+        "fan: `model` must be of conditional distributions, with a method `given`. Got",
     ),
-    "no joint law": (
+    "no joint distribution": (
         lambda w: plots.ratio_map(ConditionalMeanEmbedding(), w.X, w.y),
-        "ratio_map: `model` must be of the joint law, with a method `ratio`",
+        "ratio_map: `model` must be of the joint distribution, with a method `ratio`",
     ),
     "column of Y": (
         lambda w: plots.ratio_map(w.model, w.X, w.y, column_y=1),
@@ -624,7 +626,7 @@ WRONG = {
     ),
     "weights": (
         lambda w: plots.trace_error(w.model, sample_weight=[1.0]),
-        "trace_error: `sample_weight` must be None for a model, which knows",
+        "trace_error: `sample_weight` must be None for a model, which has",
     ),
     "no search": (
         lambda _: plots.ridge_path(JointDistribution()),
@@ -642,26 +644,26 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_is_named(words, case):
+def test_what_is_wrong_is_named(mixed, case):
     draw, message = WRONG[case]
     with pytest.raises(ValueError, match=f"^{message}"):
-        draw(words)
+        draw(mixed)
     assert not plt.get_fignums()
 
 
-def test_models_of_several_columns_or_words_have_no_fan(words):
-    several = fitted(words.X, words.X[["x", "z"]], TABLE)
-    rule = "must be of one column of numbers Y. Got"
+def test_models_of_several_columns_or_categories_have_no_fan(mixed):
+    several = fitted(mixed.X, mixed.X[["x", "z"]], TABLE)
+    rule = "must be of one numeric column Y. Got"
     with pytest.raises(ValueError, match=f"^fan: `model` {rule} 2 columns"):
-        plots.fan(several, words.X)
-    trees = fitted(words.X, words.X["tree"], TABLE, DELTA)
-    with pytest.raises(ValueError, match=f"^density_map: `model` {rule} words"):
-        plots.density_map(trees, words.X)
-    few = fitted(words.X, words.y.round() % 2, TABLE)
+        plots.fan(several, mixed.X)
+    trees = fitted(mixed.X, mixed.X["tree"], TABLE, DELTA)
+    with pytest.raises(ValueError, match=f"^density_map: `model` {rule} categories"):
+        plots.density_map(trees, mixed.X)
+    few = fitted(mixed.X, mixed.y.round() % 2, TABLE)
     with pytest.raises(
         ValueError, match=r"^density_map: `model` must be of a Y with a dens"
     ):
-        plots.density_map(few, words.X)
+        plots.density_map(few, mixed.X)
 
 
 def test_weights_that_a_factor_was_not_given_are_noticed():

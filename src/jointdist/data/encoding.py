@@ -1,7 +1,7 @@
-"""Tables with words in them: how their columns become numbers, and numbers words again.
+"""The encoding of categorical columns as numbers, and the decoding of numbers.
 
-Columns of numbers stay where they are and are read in row blocks. A table that also has
-columns of words is copied once, its words replaced by codes.
+Numeric tables are not copied and are read in row blocks. A table that also has categorical
+columns is copied once, its categories replaced by codes.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
-from jointdist._array import is_array, to_numpy
+from jointdist._array import is_array
 from jointdist.data.table import Rows, as_rows
 from jointdist.errors import Text, require
 
@@ -21,7 +21,7 @@ __all__ = ["Coded", "Encoding", "learn_encoding"]
 
 Categories: TypeAlias = tuple[Any, ...]
 
-_WORDS = (nw.String, nw.Categorical, nw.Enum, nw.Object)
+_CATEGORICAL = (nw.String, nw.Categorical, nw.Enum, nw.Object)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Encoding:
     Attributes
     ----------
     categories : tuple
-        For each column, its categories in the order of their codes; None for numbers.
+        For each column, its categories in the order of their codes; None if it is numeric.
     names : tuple of str, optional
         The names of the columns, if the table had any.
     """
@@ -46,12 +46,12 @@ class Encoding:
 
     @property
     def numeric(self) -> bool:
-        """Whether all columns are numbers."""
+        """Whether all columns are numeric."""
         return all(categories is None for categories in self.categories)
 
     @property
     def all_categorical(self) -> bool:
-        """Whether all columns are words."""
+        """Whether all columns are categorical."""
         return all(categories is not None for categories in self.categories)
 
     def label(self, column: int) -> str:
@@ -59,7 +59,7 @@ class Encoding:
         return str(column) if self.names is None else repr(self.names[column])
 
     def titles(self, side: str) -> tuple[str, ...]:
-        """Return the names of the columns for pictures, or made from that of the side."""
+        """Return titles of the columns: their names, or else made from the name of the side."""
         if self.names is not None:
             return self.names
         many = tuple(f"{side}[{i}]" for i in range(self.width))
@@ -71,7 +71,7 @@ class Encoding:
         Parameters
         ----------
         data : array, DataFrame, sequence or Coded
-            The table. Each word must be one of the categories.
+            The table. Categories must be those of the encoding.
         where, name : str
             The caller and its argument, for messages.
         vector : bool, default=False
@@ -92,20 +92,20 @@ class Encoding:
         if columns is None:
             rows = as_rows(data, where=where, name=name, vector=vector)
             rows.require_width(self.width)
-            words = [
-                self.label(i) for i, known in enumerate(self.categories) if _words(known)
+            strings = [
+                self.label(i) for i, known in enumerate(self.categories) if _strings(known)
             ]
-            rule = f"a table with words in columns {', '.join(words)}"
-            require(not words, where, name, rule, Text("numbers"))
+            rule = f"a table with categories in columns {', '.join(strings)}"
+            require(not strings, where, name, rule, Text("numbers"))
             if self.numeric:
                 return rows
-            columns = to_numpy(rows.read(0, rows.n)).T.tolist()
+            columns = rows.table().T.tolist()
         same, rule = len(columns) == self.width, f"a table of {self.width} columns"
         require(same, where, name, rule, len(columns))
         return as_rows(self._coded(columns, where, name), where=where, name=name)
 
     def decode(self, values: NDArray[np.float64]) -> NDArray[Any]:
-        """Return coded values, of shape ``(..., d)``, as the words they stand for."""
+        """Return coded values, of shape ``(..., d)``, with categories in place of codes."""
         if self.numeric:
             return values
         parts = [
@@ -127,28 +127,28 @@ class Encoding:
             if known is None:
                 coded[:, i] = _as_numbers(column, where, name, at)
                 continue
-            codes = {word: code for code, word in enumerate(known)}
-            for row, word in enumerate(column):
-                if word not in codes:
+            codes = {category: code for code, category in enumerate(known)}
+            for row, value in enumerate(column):
+                if value not in codes:
                     seen = ", ".join(map(repr, known[:10]))
                     rule = (
                         f"of categories seen in fit ({seen}{', ...' * (len(known) > 10)})"
                     )
-                    got = Text(f"{word!r} at row {row}, {at}")
+                    got = Text(f"{value!r} at row {row}, {at}")
                     require(False, where, name, rule, got)
-                coded[row, i] = codes[word]
+                coded[row, i] = codes[value]
         return coded
 
 
 class Coded(NamedTuple):
-    """A table whose columns are numbers already, with the coding that made them so.
+    """A table that is encoded already, with its encoding.
 
     Attributes
     ----------
     encoding : Encoding
-        The coding.
+        The encoding.
     rows : Rows
-        The table, coded.
+        The encoded table.
     """
 
     encoding: Encoding
@@ -156,13 +156,13 @@ class Coded(NamedTuple):
 
 
 def learn_encoding(data: object, *, where: str, name: str, vector: bool = False) -> Coded:
-    """Return the coding of a table, and its rows as numbers.
+    """Return the encoding of a table, and its rows as numbers.
 
     Parameters
     ----------
     data : array, DataFrame, sequence or Coded
-        The table; columns of words are categories, in alphabetical order. One that is
-        coded stays as it is.
+        The table. Columns of strings are categorical, with categories in alphabetical
+        order. A table that is encoded already stays as it is.
     where, name : str
         The caller and its argument, for messages.
     vector : bool, default=False
@@ -183,7 +183,7 @@ def learn_encoding(data: object, *, where: str, name: str, vector: bool = False)
     columns = _columns(data, vector=vector)
     if columns is None:
         got = Text(
-            "a vector of words. Reshape your data to (n, 1) if it is a single column"
+            "a vector of strings. Reshape your data to (n, 1) if it is a single column"
         )
         rule = "a table of n rows and d columns"
         require(vector or _columns(data, vector=True) is None, where, name, rule, got)
@@ -202,11 +202,13 @@ def learn_encoding(data: object, *, where: str, name: str, vector: bool = False)
 
 
 def _columns(data: Any, *, vector: bool) -> list[list[Any]] | None:
-    """Return the columns of a table that has words in it; None if it has only numbers."""
+    """Return the columns of a table with categorical ones; None if all are numeric."""
     frame = _frame(data)
-    if isinstance(frame, nw.Series) and frame.dtype in _WORDS and vector:
+    if isinstance(frame, nw.Series) and frame.dtype in _CATEGORICAL and vector:
         return [_values(frame)]
-    if isinstance(frame, nw.DataFrame) and any(t in _WORDS for t in frame.schema.values()):
+    if isinstance(frame, nw.DataFrame) and any(
+        t in _CATEGORICAL for t in frame.schema.values()
+    ):
         return [_values(frame[column]) for column in frame.columns]
     if not is_array(data) and getattr(data, "ndim", 2) == 1 and frame is None:
         data = np.asarray(data)  # such as an index of pandas
@@ -216,7 +218,7 @@ def _columns(data: Any, *, vector: bool) -> list[list[Any]] | None:
 
 
 class _Labels(list[Any]):
-    """Values that a data frame calls categories, be they words or not."""
+    """Values of a categorical column of a data frame, strings or not."""
 
 
 def _values(column: nw.Series[Any]) -> list[Any]:
@@ -230,25 +232,25 @@ def _columns_of_objects(data: Any, *, vector: bool) -> list[list[Any]] | None:
         return None
     try:
         table = np.asarray(data, dtype=object)
-    except ValueError:  # ragged; who reads the numbers will say so
+    except ValueError:  # ragged: the reader of numbers has a message
         return None
     if table.ndim == 1 and vector:
         table = table[:, None]
-    words = table.ndim == 2 and any(isinstance(value, str) for value in table.flat)
-    return [column.tolist() for column in table.T] if words else None
+    strings = table.ndim == 2 and any(isinstance(value, str) for value in table.flat)
+    return [column.tolist() for column in table.T] if strings else None
 
 
 def _categories(
     label: object, column: list[Any], where: str, name: str
 ) -> Categories | None:
-    """Return the categories of a column of words; None for a column of numbers."""
+    """Return the categories of a categorical column; None for a numeric one."""
     kind = type(next(iter(column))) if isinstance(column, _Labels) else str
     if not any(isinstance(value, kind) for value in column):
         return None
     for row, value in enumerate(column):
         missing = value is None or value != value  # noqa: PLR0124
         if missing or not isinstance(value, kind):
-            rule = "of words or of numbers in each column"
+            rule = "of strings or of numbers in each column"
             rule = "without missing values; drop or impute them" if missing else rule
             got = Text(f"{value!r} at row {row}, column {label}")
             require(False, where, name, rule, got)
@@ -256,8 +258,8 @@ def _categories(
     return tuple(map(str, found)) if kind is str else tuple(found)  # not NumPy's strings
 
 
-def _words(known: Categories | None) -> bool:
-    """Tell whether categories are words; numbers can be categories too."""
+def _strings(known: Categories | None) -> bool:
+    """Tell whether categories are strings; numbers can be categories too."""
     return any(isinstance(value, str) for value in known or ())
 
 
@@ -287,6 +289,6 @@ def _frame(data: Any) -> Any:
     """Return a data frame or a series of any library; None for other data."""
     try:
         frame = nw.from_native(data, allow_series=True, pass_through=True)
-    except DuplicateError:  # who reads the numbers will say so
+    except DuplicateError:  # the reader of numbers has a message
         return None
     return frame if isinstance(frame, nw.DataFrame | nw.Series) else None

@@ -16,22 +16,22 @@ __all__ = ["to_frame"]
 _LIBRARIES = ("pandas", "polars", "pyarrow")
 
 
-def to_frame(told: Mapping[str, NDArray[np.float64]], names: Sequence[str] = ()) -> Any:
+def to_frame(results: Mapping[str, NDArray[np.float64]], names: Sequence[str] = ()) -> Any:
     """Return named results as columns of a DataFrame of pandas, polars or pyarrow.
 
     Parameters
     ----------
-    told : mapping of str to array of shape (n,) or (n, d)
+    results : mapping of str to array of shape (n,) or (n, d)
         The results.
     names : sequence of str, default=()
         The names of the d columns, put before those of results that have several.
     """
     columns = {}
-    for what, values in told.items():
+    for what, values in results.items():
         if values.ndim == 1:
             columns[what] = np.ascontiguousarray(values)
     for i, name in enumerate(names):
-        for what, values in told.items():
+        for what, values in results.items():
             if values.ndim == 2:
                 columns[f"{name}_{what}"] = np.ascontiguousarray(values[:, i])
     for library in filter(find_spec, _LIBRARIES):

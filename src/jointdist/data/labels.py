@@ -1,4 +1,4 @@
-"""Labels of classes: what a classifier's y is, as codes, and how much each class counts."""
+"""Class labels as codes, and class weights."""
 
 import math
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Labels:
     classes : array of shape (k,)
         The distinct labels, sorted, in the type they were given in.
     codes : array of int of shape (n,)
-        Where the label of each row is among the classes.
+        The index of the label of each row among the classes.
     """
 
     classes: NDArray[Any]
@@ -35,7 +35,7 @@ class Labels:
 def learn_labels(
     y: object, *, n: int, where: str, classes: NDArray[Any] | None = None
 ) -> Labels:
-    """Return the labels of ``n`` rows: words, whole numbers, or True and False.
+    """Return the labels of ``n`` rows as codes: strings, integers or booleans.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def learn_labels(
     where : str
         The caller, for messages.
     classes : array of shape (k,), optional
-        The sorted labels that there are; others are refused. By default those of ``y``.
+        The sorted labels; others raise an error. By default those of ``y``.
 
     Examples
     --------
@@ -77,15 +77,15 @@ def class_weights(
     sample_weight: NDArray[np.float64] | None,
     where: str,
 ) -> NDArray[np.float64] | None:
-    """Return the weight of each row: that of its class times its own; None for all ones.
+    """Return the weight of each row times that of its class; None if all are one.
 
     Parameters
     ----------
     labels : Labels
         The labels of the rows.
     class_weight : "balanced" or dict of labels to numbers, optional
-        ``"balanced"``: every class counts the same, and all together as before. Labels
-        that a dict does not name have weight one.
+        With ``"balanced"``, all classes have the same total weight, and the sum of all
+        weights does not change. Labels that a dict does not name have weight one.
     sample_weight : array of shape (n,), optional
         The weights of the rows, checked already.
     where : str
@@ -131,7 +131,7 @@ def _named_weights(
 
 
 def _array(y: Any, where: str) -> Any:
-    """Return labels as an array or a list of one type, with nothing missing among words."""
+    """Return labels as an array or a list of one type, without missing values."""
     if is_array(y):
         y = to_numpy(y)
     elif isinstance(
@@ -141,11 +141,11 @@ def _array(y: Any, where: str) -> Any:
     if isinstance(y, np.ndarray) and y.dtype.kind not in "OT":
         return y
     values = np.array(y, dtype=object)
-    words = any(isinstance(value, str) for value in values.flat)
+    strings = any(isinstance(value, str) for value in values.flat)
     for row, value in enumerate(values.flat):
         missing = value is None or (isinstance(value, float) and math.isnan(value))
-        rule = "without missing values" if missing else "of words or of numbers, not both"
+        rule = "without missing values" if missing else "strings or numbers, not both"
         got = Text(f"{value!r} at row {row}")
-        good = isinstance(value, str) if words else not missing
+        good = isinstance(value, str) if strings else not missing
         require(good, where, "y", rule, got)
     return values if isinstance(y, np.ndarray) else y

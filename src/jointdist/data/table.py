@@ -1,8 +1,7 @@
 """Tables read in row blocks, checked and converted as they are read.
 
-A :class:`Rows` is all that the engine knows of the data. It may stand on an array in
-memory or on a GPU, on a memory-mapped file or on a data frame; on whatever can be cut
-into slices of rows.
+All algorithms read data through :class:`Rows`. The data may be an array in memory or on a
+GPU, a memory-mapped file, or a data frame: anything that can be sliced by rows.
 """
 
 import math
@@ -23,7 +22,7 @@ __all__ = ["Rows", "as_rows", "as_weights"]
 Frame: TypeAlias = nw.DataFrame[Any]
 
 _EXACT = 2.0**53  # integers below are exact as float64
-_SCAN = 65_536  # rows of a block in the search for a bad number
+_SCAN = 65_536  # rows of a block in the search for the first bad number
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +34,7 @@ class Rows:
     source : Array of shape (n, d) or data frame
         Where the rows come from. It is not copied, and must not change.
     where, name : str
-        Who asked for the rows, and the name of the argument, for messages.
+        The caller that reads the rows and its argument, for messages.
     numbers : array of shape (n,), optional
         The numbers of the rows in the table they were taken from.
     """
@@ -105,7 +104,7 @@ class Rows:
             block = _float64(xp.take(self.source, places, axis=0))
         xp = array_namespace(block)
         if not bool(xp.all(xp.isfinite(block))):
-            for start in range(0, self.n, _SCAN):  # name the first, whatever was taken
+            for start in range(0, self.n, _SCAN):  # report the first bad row of the table
                 self.read(start, min(start + _SCAN, self.n))
         return block
 
@@ -151,7 +150,7 @@ def as_rows(data: object, *, where: str, name: str, vector: bool = False) -> Row
     source = _source(data, where, name)
     shape = tuple(source.shape)
     got = f"shape {shape}"
-    if shape[1:] == (0,):  # in the words of scikit-learn
+    if shape[1:] == (0,):  # the message that scikit-learn's checks expect
         got = f"0 feature(s) (shape={shape}) while a minimum of 1 is required"
     empty = len(shape) > 0 and min(shape) == 0
     rule = "a table with at least one row and one column"
@@ -170,6 +169,13 @@ def as_weights(weights: object, rows: Rows) -> Vector | None:
 
     Weights are finite and not negative, and not all zero: a row of weight two counts
     as two rows, one of weight zero as none.
+
+    Parameters
+    ----------
+    weights : array of shape (n,), optional
+        The weights.
+    rows : Rows
+        The rows.
     """
     if weights is None:
         return None

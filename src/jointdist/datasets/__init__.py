@@ -1,7 +1,7 @@
 """Data for examples, tests and experiments: shipped, downloaded or simulated.
 
-*Tables* are dicts of named columns. *Pairs* draw as many rows of X and Y as are asked for,
-and know the conditional laws that models have to find.
+*Tables* are dicts of named columns. *Pairs* draw any number of rows of X and Y from a joint
+distribution whose conditional distributions are known.
 """
 
 from jointdist.datasets.correlation import random_correlation

@@ -1,4 +1,4 @@
-"""Zip files of the web, kept in a folder with the sums that tell whether they are whole."""
+"""Zip files from the web, kept in a folder with their SHA-256 checksums."""
 
 from collections.abc import Sequence
 from hashlib import sha256
@@ -14,14 +14,14 @@ from jointdist.errors import Text, require
 
 __all__ = ["cached"]
 
-_PATIENCE = 60.0  # seconds without a byte
+_TIMEOUT = 60.0  # seconds without a byte, after which a download fails
 
 
 def cached(where: str, site: str, names: Sequence[str], folder: Path) -> list[Path]:
     """Return zip files, each downloaded unless the folder holds it.
 
-    The SHA-256 of what was downloaded is kept beside each file and compared whenever the
-    file is asked for. Files that somebody else put there have none.
+    The SHA-256 of each download is kept beside the file and compared whenever the file is
+    used. Files that users put there themselves have none.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def cached(where: str, site: str, names: Sequence[str], folder: Path) -> list[Pa
 
 
 def _downloaded(address: str) -> bytes:
-    with urlopen(address, timeout=_PATIENCE) as answer:  # noqa: S310 - never the user's
+    with urlopen(address, timeout=_TIMEOUT) as answer:  # noqa: S310 - never the user's
         content: bytes = answer.read()
     try:
         with ZipFile(BytesIO(content)) as archive:

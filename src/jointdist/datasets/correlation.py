@@ -13,15 +13,15 @@ __all__ = ["Matrix", "random_correlation"]
 Matrix: TypeAlias = NDArray[np.float64]
 
 _EPS = float(np.finfo(np.float64).eps)
-_STEPS = 10_000  # those that converge take a few hundred
+_MAX_STEPS = 10_000  # iterations that converge take a few hundred
 
 
 def random_correlation(
     size: int, *, scale: float = 1.0, random_state: Seed = None
 ) -> Matrix:
-    """Return a random correlation matrix: normal numbers in its matrix logarithm.
+    """Return a random correlation matrix, whose logarithm has normal entries.
 
-    All numbers off the diagonal of the logarithm make a correlation matrix, and its
+    Any entries off the diagonal of the matrix logarithm give a correlation matrix; the
     diagonal follows from them by a fixed-point iteration [1]_.
 
     Parameters
@@ -73,7 +73,7 @@ def _exponential(A: Matrix) -> tuple[Matrix, float]:
     Also its smallest eigenvalue, or zero if there was no convergence.
     """
     diagonal = np.diag_indices_from(A)
-    for _ in range(_STEPS):
+    for _ in range(_MAX_STEPS):
         roots, V = np.linalg.eigh(A)
         C = (V * np.exp(roots)) @ V.T
         excess = np.log(C[diagonal])

@@ -18,7 +18,7 @@ def load_flights() -> Table:
 
     A random sample of the 327,346 flights in the data set nycflights13 (CC0) that
     arrived. Columns: month, day, hour and minute of the scheduled departure; carrier,
-    origin and dest (words); distance in miles; dep_delay and arr_delay in minutes.
+    origin and dest (categorical); distance in miles; dep_delay and arr_delay in minutes.
 
     Returns
     -------
@@ -43,7 +43,7 @@ def load_flights() -> Table:
 
 
 def _parsed(values: list[str]) -> NDArray[Any]:
-    """Return numbers if all values are numbers, else words."""
+    """Return numbers if all values are numbers, else strings."""
     try:
         return np.asarray(values, dtype=np.float64)
     except ValueError:

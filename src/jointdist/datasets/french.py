@@ -110,10 +110,10 @@ def _kept(data_home: Location | None) -> list[Path]:
 
 def _given(path: object) -> list[Path]:
     """Return the files of portfolios and of factors that the user means."""
-    asked = list(path) if (several := isinstance(path, tuple | list)) else [path]
-    paths = [Path(place) for place in asked if isinstance(place, str | os.PathLike)]
+    given = list(path) if (several := isinstance(path, tuple | list)) else [path]
+    paths = [Path(place) for place in given if isinstance(place, str | os.PathLike)]
     rule = "a path, a pair of paths or None"
-    require(len(paths) == len(asked) == 1 + several, _WHERE, "path", rule, path)
+    require(len(paths) == len(given) == 1 + several, _WHERE, "path", rule, path)
     if several:
         rule = "a folder, or a pair of files: of the portfolios, and of the factors"
         folders = [str(place) for place in paths if place.is_dir()]

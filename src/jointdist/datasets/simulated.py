@@ -1,4 +1,4 @@
-"""Simulated X and Y whose conditional laws are known: the designs of section 5.1."""
+"""Simulated X and Y with known conditional distributions: the designs of section 5.1."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,7 +8,6 @@ from typing import Literal, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jointdist._array import to_numpy
 from jointdist._random import Seed, generator
 from jointdist.data.table import as_rows
 from jointdist.datasets.correlation import Matrix, random_correlation
@@ -18,8 +17,8 @@ __all__ = ["Averaged", "NormalPair", "RunningAverages"]
 
 Averaged: TypeAlias = Literal["uniform", "cauchy"]
 
-_BLOCK = 65_536  # rows drawn at a time
-_SPREAD = 0.1  # scale of the Cauchy distribution
+_BLOCK = 65_536  # rows drawn at a time, to bound memory
+_SPREAD = 0.1  # scale of the Cauchy distribution, as in the paper
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +91,7 @@ class NormalPair:
         return np.asarray(np.linalg.cholesky(self.covariance), dtype=np.float64)
 
     @cached_property
-    def _law(self) -> tuple[Matrix, Matrix]:
+    def _conditional(self) -> tuple[Matrix, Matrix]:
         """The slope and the covariance of Y given X."""
         d, L = self.d, self._root
         slope = np.asarray(np.linalg.solve(L[:d, :d].T, L[d:, :d].T).T, dtype=np.float64)
@@ -123,7 +122,7 @@ class NormalPair:
         X : array or DataFrame of shape (q, d)
             The conditions.
         """
-        slope, covariance = self._law
+        slope, covariance = self._conditional
         return _conditions("NormalPair.conditional", X, self.d) @ slope.T, covariance
 
     def second_moments(self, X: ArrayLike) -> Matrix:
@@ -139,7 +138,7 @@ class NormalPair:
 
 @dataclass(frozen=True, slots=True)
 class RunningAverages:
-    """Averages of the first, the first two, ... of 2d independent numbers, halved.
+    """Running averages of 2d independent numbers; X is their first half, Y the second.
 
     X is the first d averages (U₁, (U₁ + U₂)/2, ...) and Y the last d. Uniform numbers are
     in [0, 1]; Cauchy numbers have location zero and scale 0.1.
@@ -210,7 +209,7 @@ class RunningAverages:
         uniform = self.distribution == "uniform"
         require(uniform, where, "distribution", rule, self.distribution)
         total = self.d * _conditions(where, X, self.d)[:, -1:]
-        new = np.arange(1.0, self.d + 1)  # numbers that X does not know
+        new = np.arange(1.0, self.d + 1)  # numbers that X does not depend on
         counts = self.d + new
         covariance = np.minimum.outer(new, new) / 12 / np.multiply.outer(counts, counts)
         return (total + new / 2) / counts, covariance
@@ -253,7 +252,7 @@ def _halves(
 def _conditions(where: str, X: ArrayLike, d: int) -> Matrix:
     rows = as_rows(X, where=where, name="X")
     rows.require_width(d)
-    return to_numpy(rows.read(0, rows.n))
+    return rows.table()
 
 
 def _second_moments(mean: Matrix, covariance: Matrix) -> Matrix:

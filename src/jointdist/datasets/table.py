@@ -32,8 +32,8 @@ class Table(dict[str, NDArray[Any]]):
     def matrix(self, *names: str) -> NDArray[np.float64]:
         """Return the named columns side by side, of shape ``(n, len(names))``.
 
-        Columns of words become codes: 0 for the first word in alphabetical order, and
-        so on, as :class:`~jointdist.kernels.Delta` expects them.
+        Categorical columns become codes: 0 for the first category in alphabetical order,
+        and so on, as :class:`~jointdist.kernels.Delta` expects them.
 
         Parameters
         ----------
@@ -48,7 +48,7 @@ class Table(dict[str, NDArray[Any]]):
 
 def _column(name: object, values: object) -> NDArray[Any]:
     """Return a column as an array."""
-    require(isinstance(name, str), "Table", "columns", "named by words", name)
+    require(isinstance(name, str), "Table", "columns", "named by strings", name)
     rule = "a column: an array or sequence of one dimension"
     try:
         column = np.asarray(values)

@@ -1,9 +1,9 @@
-r"""Arnoldi's way to polynomials: each is an earlier one times a linear one.
+r"""Vandermonde with Arnoldi: a recurrence for orthogonal polynomials of several variables.
 
-Functions stand for monomials in graded order, which products keep. Each is the product of
-two earlier ones, less its part in all functions before it. What is left of the product is
-small where columns are nearly collinear or have heavy tails, but never as small as it is
-of a monomial.
+Functions correspond to monomials in graded order, which products preserve. Each function is
+the product of two earlier ones, orthogonalised against all earlier functions. The remainder is
+small where columns are nearly collinear or have heavy tails, but never as small as that of a
+monomial.
 
 References
 ----------
@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from jointdist._array import Index, Matrix
+
 __all__ = [
     "arnoldi",
     "factors_of",
@@ -26,13 +28,15 @@ __all__ = [
     "simplified",
 ]
 
-Matrix = NDArray[np.float64]
-Index = NDArray[np.intp]
-
-_CHUNK = 32  # functions that are made orthogonal to the earlier ones at a time
-_DEPENDENT = 1e-9  # of a product, what is left of it when it depends on earlier functions
-_INVISIBLE = 1e-12  # of a square, what sums over all rows cannot tell from zero
-_SIMPLE = 200.0  # condition of monomials that need no recurrence
+# Functions that are made orthogonal to the earlier ones at a time, by products of matrices.
+_CHUNK = 32
+# A product is linearly dependent on earlier functions if orthogonalisation leaves this share of
+# its norm: well above rounding errors, well below any signal in double precision.
+_DEPENDENT = 1e-9
+# The share of a sum of squares below which sums over all rows cannot tell it from zero.
+_INVISIBLE = 1e-12
+# The condition number up to which plain monomials are accurate enough without the recurrence.
+_SIMPLE_CONDITION = 200.0
 
 
 def graded(degree: int, d: int) -> Iterator[list[int]]:
@@ -123,7 +127,7 @@ def simplified(
     for j in np.flatnonzero(~linear):
         monomials[j] = phi[first[j]] * monomials[second[j]]
     core = np.tril((monomials * w) @ phi.T)
-    if np.linalg.cond(core) > _SIMPLE:
+    if np.linalg.cond(core) > _SIMPLE_CONDITION:
         return R, np.eye(len(R))
     simple = np.eye(len(R))
     simple[linear] = R[linear]

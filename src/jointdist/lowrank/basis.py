@@ -136,7 +136,7 @@ def double_orthogonal(small: Reduction, *, centred: bool = True) -> tuple[Basis,
     small : Reduction
         The factors and moments of a sample.
     centred : bool, default=True
-        Whether the mean over the sample is taken off, so that both marginals are
+        Whether the mean over the sample is subtracted, so that both marginals are
         reproduced.
 
     Returns
@@ -196,7 +196,7 @@ def side_basis(low: LowRank, weight: float, s: Array, G: Array, *, centred: bool
     G : Array of shape (m, m)
         The sums of their products.
     centred : bool
-        Whether the mean is taken off.
+        Whether the mean is subtracted.
     """
     xp = array_namespace(G)
     mean = s / weight if centred else xp.zeros_like(s)

@@ -205,7 +205,7 @@ class LowRank:
         What is left, :math:`\operatorname{trace}(K - L L^\top)`, over all rows.
     rows : Rows
         The rows that were factored; not copied, so they must not change while
-        :attr:`factor` may still be asked for.
+        :attr:`factor` may still be read.
     """
 
     map: FeatureMap
@@ -247,7 +247,7 @@ class LowRank:
 
     @cached_property
     def factor(self) -> Array:
-        """The factor :math:`L`, of shape ``(n, m)``; computed when first asked for."""
+        """The factor :math:`L`, of shape ``(n, m)``; computed when first read."""
         L = self._features(self.rows)
         for i, pivot in enumerate(self.pivots):
             L[int(pivot), :] = self.core[i, :]  # by definition, and free of rounding

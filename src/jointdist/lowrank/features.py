@@ -29,7 +29,9 @@ __all__ = [
     "kernel_precision",
 ]
 
-_WIDTH = 64  # of a diagonal block in the forward substitution
+# Rows of a diagonal block in the forward substitution, of which the inverse is formed: large
+# enough for fast products of matrices, small enough for accurate inverses.
+_BLOCK_WIDTH = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +64,7 @@ class FeatureMap:
 
     @property
     def origin(self) -> Array:
-        """A point amid the data: the first landmark; zero if there is none."""
+        """A point in the middle of the data: the first landmark; zero if there is none."""
         if self.rank > 0:
             return self.landmarks[0, :]
         xp = array_namespace(self.landmarks)
@@ -79,7 +81,7 @@ class FeatureMap:
 
     @property
     def complete(self) -> bool:
-        """Whether the features are all of the kernel: not known of any."""
+        """Whether the features reproduce the kernel exactly, which is not checked: False."""
         return False
 
     @property
@@ -97,7 +99,7 @@ class FeatureMap:
 
     @cached_property
     def amplification(self) -> float:
-        r"""How much the solve may enlarge rounding of :math:`k(P, z)`.
+        r"""A bound on the factor by which the solve enlarges rounding of :math:`k(P, z)`.
 
         The largest :math:`k(p, p)` times :math:`|C^{-1}|_2^2`: a number of at least one,
         relative to the trace of the kernel matrix.
@@ -135,7 +137,7 @@ class FeatureMap:
         return self._triangular.solve(self.columns(Z)).T
 
     def novelty(self, phi: Array, Z: Array) -> Array:
-        r"""Return :math:`1 - |\phi(z)|^2 / k(z, z)`, what the landmarks miss of points.
+        r"""Return :math:`1 - |\phi(z)|^2 / k(z, z)`, zero at landmarks, one far from them.
 
         Parameters
         ----------
@@ -165,7 +167,7 @@ class Triangular:
         The rows of a block, whose inverse is formed: the fewer, the more exact.
     """
 
-    def __init__(self, core: Array, width: int = _WIDTH) -> None:
+    def __init__(self, core: Array, width: int = _BLOCK_WIDTH) -> None:
         rank = int(core.shape[0])
         ends = [(a, min(a + width, rank)) for a in range(0, rank, width)]
         self._blocks = [(a, b, core[a:b, :a], _inverse(core[a:b, a:b])) for a, b in ends]
@@ -183,7 +185,7 @@ class Triangular:
 
 
 def fingerprint(name: str, *arrays: Array) -> str:
-    """Return a short text that differs if the name or any number does."""
+    """Return a hash of a name and of the contents of arrays."""
     hosts = [np.ascontiguousarray(to_numpy(a)) for a in arrays]
     parts = [repr(a.shape).encode() + a.tobytes() for a in hosts]
     return hashlib.blake2b(b"".join([name.encode(), *parts]), digest_size=16).hexdigest()

@@ -30,9 +30,11 @@ __all__ = [
     "one_by_one",
 ]
 
-_CONTEST = 32  # one row in so many is looked at between passes, of
-_FEW = 1024  # rows at least
-_BATCH = 32  # pivots found at a time, or as many as there are
+# Between two passes, pivots are sought among one row in 32, and among 1,024 rows at least: few
+# enough to cost little beside a pass, many enough for dozens of pivots a pass.
+_CONTEST_SHARE, _CONTEST_ROWS = 32, 1024
+# Pivots sought between two passes: as many as there are already, and at least these.
+_BATCH_MIN = 32
 
 
 Rule: TypeAlias = Callable[[Kernel, Array, Array, Array, Array | None], Array]
@@ -95,7 +97,7 @@ def greedy(search: PivotSearch) -> Pivots:
     in far fewer than ``m`` passes over the stored factor, ``n m`` memory.
     """
     kernel, rows, goal = search.kernel, search.rows, search.goal
-    size = max(_FEW, rows.n // _CONTEST)
+    size = max(_CONTEST_ROWS, rows.n // _CONTEST_SHARE)
     if rows.n <= 2 * size:
         return one_by_one(search, largest_residual)
     X = rows.read(0, rows.n)
@@ -197,7 +199,7 @@ def _contest(
     places = like(few.astype(np.int64), X)
     Z, d, F = xp.take(X, places, axis=0), xp.take(d, places), xp.take(L, places, axis=1)
     least = search.rounding(m) * kernel_diagonal(kernel, Z)
-    most = min(max(m, _BATCH), search.goal.max_rank - m)
+    most = min(max(m, _BATCH_MIN), search.goal.max_rank - m)
     new: list[int] = []
     for _ in range(most):
         p = int(xp.argmax(d))

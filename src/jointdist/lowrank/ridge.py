@@ -6,7 +6,7 @@ In the centred basis :math:`\Psi` of X, orthogonal over the sample with sums of 
 .. math:: f(x) = \bar t + \sum_j \Psi_j(x) \frac{\sum_i w_i \Psi_j(x_i) t_i}
     {\Lambda_j + n \rho},
 
-and what row i is missed by if it is left out of the fit, with the same basis, is
+and the leave-one-out residual of row i, in the same basis, is
 :math:`(t_i - f(x_i)) / (1 - h_i)` with the leverage :math:`h_i = w_i (1/n + \sum_j
 \Psi_j(x_i)^2 / (\Lambda_j + n \rho))`. A path of ridges needs the moments of the sample
 and one pass over its rows.
@@ -33,8 +33,9 @@ __all__ = [
     "tried_ridges",
 ]
 
-_LEAST = 1e-7  # ridge over the number of rows, in units of the kernel's mean diagonal
-_MOST, _STEP = 10.0, 10.0**-0.5  # ridge in that unit, and the factor to the next
+# The ridges that are tried, in units of the kernel's mean diagonal: from 10, where nothing is
+# left to fit, in half decades down to 1e-7 over the number of rows, near interpolation.
+_LARGEST_RIDGE, _RIDGE_STEP, _SMALLEST_RIDGE_TIMES_N = 10.0, 10.0**-0.5, 1e-7
 # A row's leverage is at most this: a lower cap would make interpolation look perfect, and
 # without one rounding could make it one, or more.
 _LEVERAGE = 1 - 1e-12
@@ -107,13 +108,13 @@ class RidgeRegression:
         executor : Executor, optional
             How row blocks are worked on.
         """
-        every = np.repeat(ridges[:, None], targets.shape[1], axis=1)
+        paths = np.repeat(ridges[:, None], targets.shape[1], axis=1)
 
         def squares(left: Vector, w: Vector) -> Vector:
             found: Vector = np.einsum("b,blr->lr", w, left * left)
             return found
 
-        parts = self._left_out(x, targets, weights, every, squares, executor)
+        parts = self._leave_one_out(x, targets, weights, paths, squares, executor)
         total: Vector = np.sum(list(parts), axis=0)
         return total / self.weight
 
@@ -136,12 +137,12 @@ class RidgeRegression:
         executor : Executor, optional
             How row blocks are worked on.
         """
-        parts = self._left_out(
+        parts = self._leave_one_out(
             x, targets, weights, ridge[None], lambda left, _: left[:, 0], executor
         )
         return np.concatenate(list(parts))
 
-    def _left_out(  # noqa: PLR0917
+    def _leave_one_out(  # noqa: PLR0917
         self,
         x: Rows,
         targets: Vector,
@@ -150,15 +151,15 @@ class RidgeRegression:
         use: Callable[[Vector, Vector], Vector],
         executor: Executor | None,
     ) -> Iterator[Vector]:
-        """Yield what is made of the residuals ``(b, l, r)`` and weights of each block."""
+        """Yield ``use`` of the leave-one-out residuals ``(b, l, r)`` and weights of blocks."""
         shrunk = self._shrunk(ridges)
         slopes = self.products[:, None, :] * shrunk
 
         def block(start: int, z: Array) -> Vector:
-            own = slice(start, start + z.shape[0])
-            w = np.ones(z.shape[0]) if weights is None else weights[own]
+            rows = slice(start, start + z.shape[0])
+            w = np.ones(z.shape[0]) if weights is None else weights[rows]
             psi = host_features(self.basis, z)
-            left = (targets[own] - self.mean)[:, None, :] - np.tensordot(psi, slopes, 1)
+            left = (targets[rows] - self.mean)[:, None, :] - np.tensordot(psi, slopes, 1)
             leverage = 1 / self.weight + np.tensordot(psi * psi, shrunk, 1)
             leverage *= w[:, None, None]
             return use(leave_one_out_residuals(left, leverage), w)
@@ -173,7 +174,7 @@ class RidgeRegression:
 
 
 def leave_one_out_residuals(residuals: Vector, leverage: Vector) -> Vector:
-    r"""Return the residuals of a linear smoother at rows that are left out of its fit.
+    r"""Return the leave-one-out residuals of a linear smoother, by its leverages.
 
     They are :math:`(t_i - f(x_i)) / (1 - h_i)`, so that the leave-one-out prediction of a
     row is its target minus this.
@@ -239,10 +240,10 @@ def ridge_regression(
     centre = np.average(targets, axis=0, weights=weights)
     # The features of a linear kernel at the unit vectors are the targets themselves.
     table, eye = like(targets - centre, low.core), like(np.eye(r), low.core)
-    own = FeatureMap(Polynomial(1, 0.0), eye, eye)
+    of_targets = FeatureMap(Polynomial(1, 0.0), eye, eye)
     sums = collect(
         low.map,
-        own,
+        of_targets,
         rows,
         Rows(table, rows.where, "targets"),
         weights,
@@ -263,8 +264,13 @@ def tried_ridges(fit: RidgeRegression) -> Vector:
     Parameters
     ----------
     fit : RidgeRegression
-        The regression; rows without noise call for less the more they are.
+        The regression; the more rows, the smaller the smallest ridge.
     """
-    steps = np.ceil(np.log(_LEAST / (_MOST * fit.weight)) / np.log(_STEP))
-    tried: Vector = np.append(np.inf, fit.unit * _MOST * _STEP ** np.arange(steps + 1))
+    steps = np.ceil(
+        np.log(_SMALLEST_RIDGE_TIMES_N / (_LARGEST_RIDGE * fit.weight))
+        / np.log(_RIDGE_STEP)
+    )
+    tried: Vector = np.append(
+        np.inf, fit.unit * _LARGEST_RIDGE * _RIDGE_STEP ** np.arange(steps + 1)
+    )
     return tried

@@ -1,4 +1,4 @@
-"""Pictures of models: what the laws say, whether it came true, and what was chosen.
+"""Plots of conditional distributions, of their calibration, and of the selection.
 
 Every function draws on the axes given, or on new ones, and returns them. None of them
 shows a figure or changes a style. They need matplotlib (``pip install jointdist[plot]``).

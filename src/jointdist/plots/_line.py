@@ -1,4 +1,4 @@
-"""Rows along one column of a table, the other columns held."""
+"""Rows along one column of a table, with the other columns fixed."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,9 +14,9 @@ from jointdist.errors import Text, is_whole, require
 __all__ = ["Line", "along", "middle"]
 
 
-_ROWS = 100_000  # that ranges and medians are taken from, at most
-_POINTS = 2_000  # rows that are shown, at most
-_TOLD = 3  # columns whose values are told
+_SAMPLED_ROWS = 100_000  # rows from which ranges and medians are taken, at most: for speed
+_SHOWN_POINTS = 2_000  # rows that are shown, at most: more make points run together
+_NAMED_COLUMNS = 3  # fixed columns whose values fit into a title
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,17 +26,17 @@ class Line:
     Attributes
     ----------
     table : array or DataFrame of shape (k, d)
-        The rows, as a model is asked.
+        The rows, as conditions for a model.
     values : array of shape (k,)
         The values of the column.
     title : str
         Its name.
     held : str
-        What the other columns are held at, in words; empty if there are none.
+        The values at which the other columns are fixed, as a text; empty if there are none.
     n : int
         The number of rows of the sample.
     shown : array of int
-        The numbers of some of them, with the words that are held, evenly spread.
+        The numbers of some of them, of the fixed categories, evenly spread.
     points : array
         The values of the column in these.
     """
@@ -78,7 +78,8 @@ def along(
     column : int or str
         The column, by number or name.
     at : sequence of d values, optional
-        What the other columns are held at; by default medians and most frequent words.
+        The values at which the other columns are fixed; by default medians and the most
+        frequent categories.
     names : tuple of str
         The names of the three arguments, for messages.
     steps : int, default=150
@@ -87,7 +88,7 @@ def along(
     vector = names[0] == "Y"
     encoding, rows = learn_encoding(data, where=where, name=names[0], vector=vector)
     i = _number(where, names[1], encoding, column)
-    spread = _spread(rows.n, _ROWS)
+    spread = _spread(rows.n, _SAMPLED_ROWS)
     sample = to_numpy(rows.take(spread))
     low, high = middle(sample[:, i])
     got = Text(f"only {low:g} in column {encoding.label(i)}")
@@ -108,19 +109,19 @@ def along(
 
 
 def _number(where: str, name: str, encoding: Encoding, column: int | str) -> int:
-    """Return the number of a column of numbers."""
+    """Return the number of a numeric column."""
     names, d = encoding.names or (), encoding.width
     whole = is_whole(column, least=0) and int(column) < d
     rule = f"one of {list(names)}" if names else f"an integer from 0 to {d - 1}"
     require(whole or column in names, where, name, rule, column)
     i = int(column) if whole else names.index(str(column))
-    got = Text(f"{column!r}, a column of words")
-    require(encoding.categories[i] is None, where, name, "a column of numbers", got)
+    got = Text(f"{column!r}, a categorical column")
+    require(encoding.categories[i] is None, where, name, "a numeric column", got)
     return i
 
 
 def _base(encoding: Encoding, sample: Vector) -> Vector:
-    """Return the medians of numbers and the most frequent words, coded."""
+    """Return the medians of numeric columns and the most frequent categories, coded."""
     return np.array(
         [
             np.median(values) if known is None else np.bincount(values.astype(int)).argmax()
@@ -139,10 +140,10 @@ def _given(where: str, name: str, encoding: Encoding, at: Any) -> Vector:
 
 
 def _alike(encoding: Encoding, sample: Vector, base: Vector) -> NDArray[np.intp]:
-    """Return some rows that have the words of a row."""
-    words = [j for j, known in enumerate(encoding.categories) if known is not None]
-    alike = np.flatnonzero((sample[:, words] == base[words]).all(axis=1))
-    return alike[_spread(len(alike), _POINTS)]
+    """Return some rows that have the same categories as a given row."""
+    columns = [j for j, known in enumerate(encoding.categories) if known is not None]
+    alike = np.flatnonzero((sample[:, columns] == base[columns]).all(axis=1))
+    return alike[_spread(len(alike), _SHOWN_POINTS)]
 
 
 def _spread(n: int, most: int) -> NDArray[np.intp]:
@@ -152,8 +153,8 @@ def _spread(n: int, most: int) -> NDArray[np.intp]:
 
 def _held(encoding: Encoding, side: str, base: Vector, column: int) -> str:
     others = [j for j in range(encoding.width) if j != column]
-    if len(others) > _TOLD:
-        return f"{len(others)} other columns held"
+    if len(others) > _NAMED_COLUMNS:
+        return f"{len(others)} other columns fixed"
     titles, known = encoding.titles(side), encoding.decode(base[None, :])[0]
     values = [v if isinstance(v, str) else f"{v:.4g}" for v in known]
     return ", ".join(f"{titles[j]} = {values[j]}" for j in others)

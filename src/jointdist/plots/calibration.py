@@ -1,4 +1,4 @@
-"""Whether outcomes are spread as the laws said."""
+"""Calibration: whether outcomes are distributed as the forecasts say."""
 
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["pit_histogram", "reliability"]
 
-_CHANCE = 0.95  # of what correct laws would give
+_COVERAGE = 0.95  # of the bands that calibrated forecasts stay in
 
 
 def pit_histogram(
@@ -28,24 +28,24 @@ def pit_histogram(
     random_state: Seed = 0,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw how often outcomes fell into each part of their laws.
+    """Draw the histogram of the probability integral transform (PIT).
 
-    The histogram of the values of the cdfs at the outcomes (PIT), which is flat for laws
-    that are right: each bar is in the band 95 times out of 100. It is high at both ends
-    for laws that are too narrow, in the middle for those that are too wide, and slopes for
-    those that are too high or too low. Values of signed laws outside zero and one count
-    in the outer bars; laws without mass do not count.
+    The PIT is the predictive cdf at the outcome. Its histogram is flat for calibrated
+    forecasts: each bar is within the band with probability 95 %. It is high at both ends if
+    the distributions are too narrow, high in the middle if they are too wide, and sloped if
+    they are biased. Values outside zero and one, of signed distributions, count in the outer
+    bars; distributions without mass do not count.
 
     Parameters
     ----------
     dist : Conditional
-        Laws of one column of numbers.
+        Distributions of one numeric column.
     y : array of shape (q,)
         The outcome of each.
     bins : int, default=10
         The number of bars.
     random_state : int, Generator, RandomState, default=0
-        The seed that spreads outcomes that have a probability of their own.
+        The seed that randomises the PIT of outcomes of positive probability.
     ax : Axes, optional
         Where to draw; by default on new axes.
 
@@ -66,11 +66,11 @@ def pit_histogram(
     values = pit(dist, y, random_state=random_state)
     values = np.clip(values[np.isfinite(values)], 0, 1)
     heights, edges = np.histogram(values, bins, (0, 1), density=True)
-    counts = np.array(binom.interval(_CHANCE, len(values), 1 / bins))
+    counts = np.array(binom.interval(_COVERAGE, len(values), 1 / bins))
     low, high = counts * bins / len(values)
     ax = axes(where, ax)
     ax.bar(edges[:-1], heights, 1 / bins, align="edge", color="C0", edgecolor="white")
-    label = "95 % of bars, were the laws right"
+    label = "95 % band if calibrated"
     ax.axhspan(low, high, color="0.2", alpha=0.2, linewidth=0, label=label)
     ax.axhline(1, color="black", linestyle="--", linewidth=1)
     ax.set_xlim(0, 1)
@@ -88,15 +88,15 @@ def reliability(
     levels: ArrayLike | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw how often outcomes were below the quantiles of their laws, against the levels.
+    """Draw the share of outcomes below predictive quantiles, against the levels.
 
-    On the diagonal for laws that are right: at each level, in the band 95 times out of
-    100. Above it, outcomes are lower than the laws say.
+    Calibrated forecasts are on the diagonal: at each level within the band with probability
+    95 %. Above the diagonal, outcomes are lower than forecast.
 
     Parameters
     ----------
     dist : Conditional
-        Laws of one column of numbers.
+        Distributions of one numeric column.
     y : array of shape (q,)
         The outcome of each.
     levels : array of shape (l,), optional
@@ -121,9 +121,9 @@ def reliability(
     curve = reliability_curve(dist, y, levels=levels)
     ax = axes(where, ax)
     p = np.linspace(0, 1, 201)
-    low, high = binom.interval(_CHANCE, len(dist), p)
+    low, high = binom.interval(_COVERAGE, len(dist), p)
     ends = low / len(dist), high / len(dist)
-    band(ax, p, ends, "95 % of points, were the laws right", color="0.2")
+    band(ax, p, ends, "95 % band if calibrated", color="0.2")
     ax.plot([0, 1], [0, 1], color="black", linestyle="--", linewidth=1)
     ax.plot(curve.levels, curve.observed, "o-", color="C0", markersize=4)
     ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")

@@ -1,4 +1,4 @@
-"""What a search over ridges and scales of kernels has seen, and what it chose."""
+"""The criterion over the ridges and length scales that a selection has tried."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["ridge_path", "scale_map"]
 
 
-_FAR = 4.0  # times the median distance from the best, beyond which scores are cut off
+_FAR = 4.0  # median distances from the best score, beyond which scores are cut off: by eye
 
 
 class _Candidate(Protocol):
@@ -35,11 +35,11 @@ class _Selection(Protocol):
 
 
 def ridge_path(source: Any, *, ax: "Axes | None" = None) -> "Axes":
-    r"""Draw the criterion of a search over the ridges :math:`\lambda`.
+    r"""Draw the criterion of a selection over the ridges :math:`\lambda`.
 
-    A faint line for each candidate, a strong one for that which was chosen, with a band of
-    one standard error where it is known, and a ring at the chosen ridge. A ring at an
-    end says that the range of ridges was too narrow. What is far off is cut off.
+    Each candidate is a faint line; the selected one is a strong line, with a band of one
+    standard error where there is one, and a ring at the selected ridge. A ring at an end
+    shows that the range of ridges was too narrow. Very large scores are cut off.
 
     Parameters
     ----------
@@ -82,24 +82,22 @@ def ridge_path(source: Any, *, ax: "Axes | None" = None) -> "Axes":
         ax.set_xscale("symlog", linthresh=ridges[ridges > 0].min(initial=1.0))
     ax.set_ylim(*_window(found))
     ax.set_xlabel("ridge λ")
-    ax.set_ylabel(f"{found.criterion}, on rows held out")
+    ax.set_ylabel(f"{found.criterion}, on held-out rows")
     ax.legend()
     return ax
 
 
 def scale_map(source: Any, *, ax: "Axes | None" = None) -> "Axes":
-    """Draw the best criterion over all ridges for each pair of scales that was tried.
+    """Draw the best criterion over all ridges for each pair of length scales tried.
 
-    Scales are multiples of a first guess. A ring marks the chosen pair; at the border it
-    says that wider or narrower kernels were not tried. Pairs that failed are left out, and
-    those of another rule for the scales of single columns than was chosen.
+    Length scales are multiples of a first guess. A ring marks the selected pair; at the
+    border it shows that wider or narrower kernels were not tried. Pairs that failed are not
+    shown, nor those with another rule for the length scales of single columns.
 
     Parameters
     ----------
-    source : estimator or Selection
-        A fitted model with ``selection_``, or that itself.
-    ax : Axes, optional
-        Where to draw; by default on new axes.
+    source, ax
+        As in :func:`ridge_path`.
 
     Examples
     --------
@@ -110,7 +108,7 @@ def scale_map(source: Any, *, ax: "Axes | None" = None) -> "Axes":
     >>> model = JointDistribution(random_state=0).fit(X[:, None], X + noise)
     >>> ax = plots.scale_map(model)
     >>> ax.get_xlabel()
-    'scale of X, times the first guess'
+    'length scale of X, times the first guess'
     """
     where = "scale_map"
     found = _selection(where, source)
@@ -127,8 +125,8 @@ def scale_map(source: Any, *, ax: "Axes | None" = None) -> "Axes":
     ax.xaxis.set_major_formatter("{x:g}")
     ax.yaxis.set_major_formatter("{x:g}")
     ax.margins(0.15)
-    ax.set_xlabel("scale of X, times the first guess")
-    ax.set_ylabel("scale of Y, times the first guess")
+    ax.set_xlabel("length scale of X, times the first guess")
+    ax.set_ylabel("length scale of Y, times the first guess")
     ax.figure.colorbar(points, ax=ax, label=f"{found.criterion}, at the best ridge")
     return ax
 

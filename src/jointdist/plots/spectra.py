@@ -1,16 +1,16 @@
-"""How fast kernel matrices decay, and what their factors miss."""
+"""Eigenvalues of kernel matrices, and trace errors of their low-rank factors."""
 
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from jointdist._array import Array, Vector, array_namespace, like, to_numpy
 from jointdist.data.executor import executor_for
-from jointdist.data.table import as_weights
+from jointdist.data.table import Rows, as_weights
 from jointdist.distributions.drawing import axes
 from jointdist.errors import Text, require
-from jointdist.lowrank.factor import LowRank
+from jointdist.lowrank.protocols import Features
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,15 +19,25 @@ __all__ = ["eigenvalues", "trace_error"]
 
 
 _STYLES = {"X": ("C0", "-"), "Y": ("C1", "--"), "": ("C0", "-")}
-_SAME = 1e-6  # of the trace, what rounding may change
+_ROUNDING = 1e-6  # share of the trace that rounding may change
+
+
+@runtime_checkable
+class _Factor(Protocol):
+    """A low-rank factor of a kernel matrix, as of :func:`~jointdist.pivoted_cholesky`."""
+
+    map: Features
+    trace: float
+    error: float
+    rows: Rows
 
 
 def eigenvalues(model: Any, *, ax: "Axes | None" = None) -> "Axes":
     r"""Draw the eigenvalues :math:`\Lambda / n` of both bases, largest first.
 
     The faster they decay, the smoother the kernel on the sample. A curve that ends high
-    was cut by the tolerance or the rank; the legend tells the share of the trace that
-    was lost.
+    was cut by the tolerance or the rank; the legend states the share of the trace that was
+    lost.
 
     Parameters
     ----------
@@ -67,8 +77,8 @@ def trace_error(
     r"""Draw the trace error against the number of pivots.
 
     The share :math:`\operatorname{trace}(K - L_m L_m^\top) / \operatorname{trace}(K)`,
-    Eq. `Bprop0`, after each of the pivots. That of a model is known; that of a factor
-    costs one pass over its rows, in blocks.
+    Eq. `Bprop0`, after each of the pivots. A factor costs one pass over its rows, in blocks;
+    a model costs nothing.
 
     Parameters
     ----------
@@ -91,11 +101,11 @@ def trace_error(
     (1.0, True)
     """
     where = "trace_error"
-    if isinstance(source, LowRank):
+    if isinstance(source, _Factor):
         squares = _squares(where, source, sample_weight)
         found = {"": (source.trace, source.error, squares)}
     else:
-        rule = "None for a model, which knows its weights"
+        rule = "None for a model, which has its weights"
         require(sample_weight is None, where, "sample_weight", rule, Text("some"))
         (trace_x, x), (trace_y, y) = _moments(where, "source", source).sides
         found = {
@@ -122,7 +132,7 @@ def _moments(where: str, name: str, model: Any) -> Any:
     return model.moments_
 
 
-def _squares(where: str, low: LowRank, sample_weight: object) -> Vector:
+def _squares(where: str, low: _Factor, sample_weight: object) -> Vector:
     """Return the sums of squares of the columns of a factor, in one pass."""
     weights = as_weights(sample_weight, low.rows)
 
@@ -135,5 +145,5 @@ def _squares(where: str, low: LowRank, sample_weight: object) -> Vector:
     squares: Vector = to_numpy(executor_for(low.rows).reduce(add, block, low.rows))
     lost = abs(low.trace - low.error - squares.sum()) / low.trace
     rule, got = "the weights that the rows were given", Text("others")
-    require(lost < _SAME, where, "sample_weight", rule, got)
+    require(lost < _ROUNDING, where, "sample_weight", rule, got)
     return squares

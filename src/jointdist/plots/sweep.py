@@ -1,4 +1,4 @@
-"""What laws say along one column: quantiles, densities, the ratio to independence."""
+"""Conditional quantiles, densities and the ratio to independence along one column."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["density_map", "fan", "ratio_map"]
 
-_STEPS = 200  # of densities
-_FAINT = 0.01  # of the largest density, below which a negative one is not marked
+_STEPS = 200  # points at which densities are drawn
+_FAINT = 0.01  # share of the largest density, below which a negative one is not marked
 _TICKS = (0, 0.25, 0.5, 0.75, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
@@ -34,22 +34,22 @@ def fan(
 ) -> "Axes":
     """Draw conditional quantiles of Y over one column of X, as a fan.
 
-    Over the middle 99 % of the values in the sample; the other columns are held.
+    Over the middle 99 % of the values in the sample; the other columns are fixed.
 
     Parameters
     ----------
     model : estimator
-        A fitted model of one column of numbers Y.
+        A fitted model of one numeric column Y.
     X : array, DataFrame or sequence of shape (n, d_x)
-        Rows of X, which tell ranges and medians.
+        Rows of X, from which ranges and medians are taken.
     Y : array, DataFrame or sequence of shape (n,), optional
-        What came of them; shown as points, at most 2,000, of rows with the words that
-        are held.
+        The observed outcomes, shown as points: at most 2,000, of rows with the fixed
+        categories.
     column : int or str, default=0
         The column of X, by number or name.
     at : sequence of d_x values, optional
-        A row of X that tells what the other columns are held at. By default their
-        medians, and the most frequent words.
+        A row of X with the values at which the other columns are fixed. By default their
+        medians, and the most frequent categories.
     levels : array of shape (l,), default=(0.05, 0.25, 0.5, 0.75, 0.95)
         The levels of the quantiles, symmetric about one half.
     ax : Axes, optional
@@ -71,7 +71,7 @@ def fan(
     rule = "numbers between 0 and 1, symmetric about one half"
     require(inside and np.allclose(p + p[::-1], 1), where, "levels", rule, levels)
     line = along(where, X, column, at)
-    dist = _scalar_law(where, model, line)
+    dist = _scalar_distributions(where, model, line)
     quantiles, half = dist.quantile(p), len(p) // 2
     points = None if Y is None else _points(where, Y, line)
     ax = axes(where, ax)
@@ -97,13 +97,13 @@ def density_map(
 ) -> "Axes":
     """Draw the conditional density of Y over one column of X, as an image.
 
-    Over the middle 99 % of the values in the sample; the other columns are held. Hatched
-    where the density of a signed law is negative, by more than 1 % of the largest.
+    Over the middle 99 % of the values in the sample; the other columns are fixed. Hatched
+    where the density of a signed distribution is negative, by more than 1 % of the largest.
 
     Parameters
     ----------
     model : estimator
-        A fitted model of one column of numbers Y that has a density.
+        A fitted model of one numeric column Y that has a density.
     X, column, at
         As in :func:`fan`.
     ax : Axes, optional
@@ -122,8 +122,8 @@ def density_map(
     """
     where = "density_map"
     line = along(where, X, column, at)
-    dist = _scalar_law(where, model, line)
-    got = Text("a discrete variable; draw `fan`, or a few laws by their `plot`")
+    dist = _scalar_distributions(where, model, line)
+    got = Text("a discrete variable; draw `fan`, or a few distributions by `plot`")
     require(not dist.is_discrete, where, "model", "of a Y with a density", got)
     low, high = middle(dist.support_points())
     margin = 0.05 * (high - low)
@@ -149,23 +149,24 @@ def ratio_map(
 ) -> "Axes":
     r"""Draw the ratio :math:`1 + h` to independence over a column of X and one of Y.
 
-    One, white with a grey line, is independence; more says that values go together, less
-    that they avoid each other. Where the ratio is negative it is hatched, within a line at
-    zero. Over the middle 99 % of the values in the sample; the other columns are held.
+    One, white with a grey line, is independence. Where the ratio is above one, pairs of
+    values are more likely than under independence; below one, less. Where it is negative,
+    it is hatched. Over the middle 99 % of the values in the sample; the other columns are
+    fixed.
 
     Parameters
     ----------
     model : estimator
-        A fitted model of the joint law, with a method ``ratio``.
+        A fitted model of the joint distribution, with a method ``ratio``.
     X : array, DataFrame or sequence of shape (n, d_x)
-        Rows of X, which tell ranges and medians.
+        Rows of X, from which ranges and medians are taken.
     Y : array, DataFrame or sequence of shape (n,) or (n, d_y)
         Rows of Y, likewise.
     column_x, column_y : int or str, default=0
         The columns, by number or name.
     at_x, at_y : sequence, optional
-        Rows that tell what the other columns are held at. By default their medians, and
-        the most frequent words.
+        Rows with the values at which the other columns are fixed. By default their
+        medians, and the most frequent categories.
     ax : Axes, optional
         Where to draw; by default on new axes.
 
@@ -181,7 +182,10 @@ def ratio_map(
     ('X', 'Y')
     """
     where = "ratio_map"
-    joint, rule = hasattr(model, "ratio"), "of the joint law, with a method `ratio`"
+    joint, rule = (
+        hasattr(model, "ratio"),
+        "of the joint distribution, with a method `ratio`",
+    )
     require(joint, where, "model", rule, model)
     x = along(where, X, column_x, at_x, names=("X", "column_x", "at_x"))
     y = along(where, Y, column_y, at_y, names=("Y", "column_y", "at_y"))
@@ -198,15 +202,17 @@ def ratio_map(
     return _titled(ax, x, y.title, y.held)
 
 
-def _scalar_law(where: str, model: Any, line: Line) -> Conditional:
-    """Return the laws along a line, of one column of numbers."""
+def _scalar_distributions(where: str, model: Any, line: Line) -> Conditional:
+    """Return the distributions of one numeric column along a line."""
     known = hasattr(model, "given")
-    require(known, where, "model", "of laws, with a method `given`", model)
+    require(
+        known, where, "model", "of conditional distributions, with a method `given`", model
+    )
     dist: Conditional = model.given(line.table)
     encoding = dist.encoding
-    got = Text(f"{encoding.width} columns" if encoding.numeric else "words")
+    got = Text(f"{encoding.width} columns" if encoding.numeric else "categories")
     ok = encoding.width == 1 and encoding.numeric
-    require(ok, where, "model", "of one column of numbers Y", got)
+    require(ok, where, "model", "of one numeric column Y", got)
     return dist
 
 
@@ -257,7 +263,7 @@ def _hatch(ax: "Axes", x: Vector, y: Vector, z: Vector, *, below: float) -> None
 def _titled(ax: "Axes", line: Line, y: str, held: str = "") -> "Axes":
     ax.set_xlabel(line.title)
     ax.set_ylabel(y)
-    told = ", ".join(filter(None, [line.held, held]))
-    if told:
-        ax.set_title(told, loc="left", fontsize="small")
+    title = ", ".join(filter(None, [line.held, held]))
+    if title:
+        ax.set_title(title, loc="left", fontsize="small")
     return ax

@@ -1,8 +1,8 @@
-"""Programs: from arrays to a :class:`Solution` with its certificate.
+"""Optimisation programs on plain arrays, solved with a certificate of optimality.
 
-Most minimise the same diagonal quadratic, under another form of positivity; one is
-logistic regression. None knows of kernels or data. Costs are per step, with :math:`m_Y
-m_X` coefficients.
+Most minimise the same diagonal quadratic under different positivity constraints; one is
+logistic regression. None depends on kernels or data. Costs are stated per step, with
+:math:`m_Y m_X` coefficients.
 """
 
 from jointdist.programs.embedding import embedding

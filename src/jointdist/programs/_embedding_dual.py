@@ -18,7 +18,7 @@ __all__ = ["Dual", "Problem", "Scope", "finished", "infeasible", "unbound"]
 
 Scope: TypeAlias = Literal["none", "average", "sample"]
 
-_UNIT = 1e-6  # how far from one the mass of a law may be, at any row
+_MASS_TOLERANCE = 1e-6  # of the mass of a conditional distribution, at any row
 _NOTHING = 1e-10  # a mean that is zero but for rounding, relative to the functions
 _TINY = float(np.finfo(float).tiny)
 
@@ -71,7 +71,7 @@ class Problem:
         off = float(self.normalization == "average" and self.empty)
         if self.normalization == "sample":
             off = _largest(np.append(self.rows @ self.one, self.b @ self.one) - 1)
-        return off if off > _UNIT else 0.0
+        return off if off > _MASS_TOLERANCE else 0.0
 
     @cached_property
     def empty(self) -> bool:

@@ -6,7 +6,7 @@ on all pivots and the mass :math:`s_i = v^\top \Psi_X(x_i) > 0`, so that
 .. math:: 1 + m_Y \, T N G \, \Psi_X(x_i) / s_i \ge 0
 
 is left. If masses are one at every row, N is orthogonal to :math:`t`, and they stay so.
-Thousands of these constraints hold with equality, as laws use but a few pivots: too many
+Thousands of these constraints are active, as each distribution uses few pivots: too many
 for a working set of pairs. But the map from G to all weights is diagonal in bases that
 also make the objective :math:`|C|^2 - 2 \langle b, C \rangle`: a splitting has steps in
 closed form. Most rows are implied by others, and only some of them are worked on.
@@ -41,7 +41,7 @@ _INSIDE = 1 - 1e-10  # of the way to the border: what is feasible whatever the r
 
 
 def on_sample(problem: Problem, tol: float, max_iter: int) -> Solution:
-    """Solve for some rows, and add those where the laws then are not positive.
+    """Solve for some rows, and add those at which some weight is then negative.
 
     The dual of some rows is a lower bound for all. The feasible point is on the way from
     the centre to the solution, as far as all rows allow.

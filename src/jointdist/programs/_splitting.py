@@ -29,7 +29,7 @@ _MEMORY = 8  # differences that are combined
 _EVERY = 5  # steps between two looks at the certificate
 _OFTEN, _SELDOM = 50, 150  # steps between two changes of the splitting's weight
 _LAGGING = 50.0  # times its part, at which a multiplier is too large for the weight
-_MOST = 1e3  # sum of the absolute weights of a combination; more is an extrapolation
+_MAX_WEIGHTS = 1e3  # sum of the absolute weights of a combination; more is an extrapolation
 
 
 def first_weight(objective: Objective) -> float:
@@ -94,7 +94,7 @@ class _Anderson:
         gram = F @ F.T
         gram[np.diag_indices_from(gram)] += 1e-10 * np.trace(gram) + 1e-300
         weights = np.linalg.solve(gram, F @ f)
-        if not float(np.abs(weights).sum()) <= _MOST:
+        if not float(np.abs(weights).sum()) <= _MAX_WEIGHTS:
             self.f, self.g = [], []
             return image
         for weight, g in zip(weights, self.g, strict=True):

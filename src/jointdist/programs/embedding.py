@@ -4,7 +4,7 @@ The objective of Eq. `eq:lowrankprog`, divided by :math:`n`, is
 
 .. math:: \tilde R(F) = \sum_{ij} (c_{X,j} + \lambda) F_{ij}^2 - 2 \langle M, F \rangle.
 
-The law at :math:`x` has the weights :math:`T F \Psi_X(x)` on the pivots of Y, where
+The distribution at :math:`x` has the weights :math:`T F \Psi_X(x)` on the pivots of Y, where
 :math:`T = S^{-\top}` and :math:`S = \Psi_Y(P)` are the basis functions at the pivots.
 Its mass is :math:`t^\top F \Psi_X(x)` with :math:`S t = 1`.
 
@@ -62,7 +62,7 @@ def embedding(
     mean : array of shape (m_X,)
         The mean :math:`b` of the basis functions of X over the sample.
     normalization : {"none", "average", "sample"}, default="average"
-        Where the mass of the laws is one: nowhere, on average over the sample
+        Where the mass of the distributions is one: nowhere, on average over the sample
         (Eq. `normCME`), or at every row (Eq. `normCMEfull`).
     positivity : {"none", "average", "sample"}, default="average"
         Where no weight is negative: nowhere, on average over the sample
@@ -82,7 +82,7 @@ def embedding(
     Solution
         ``Status.INFEASIBLE``, with coefficients that are not numbers, if no function in
         the basis of X is one (up to 1e-6) where a mass has to be, or positive at every
-        row where laws have to be; ``feasibility`` then tells what is missing of one.
+        row where weights have to be; ``feasibility`` is then the distance to feasibility.
 
         Else the constraints hold, whatever the status. The multipliers are
         ``"normalisation"``, a number or, for ``"sample"``, an array of shape (m_X,); and

@@ -32,7 +32,7 @@ __all__ = ["LogisticSolution", "logistic"]
 
 _AGED = 3  # passes more than with a new factor
 _SLOW = 20  # passes with a new factor: too many for one in float32
-_MOST = 200  # passes for one system
+_MAX_PASSES = 200  # passes for one system
 _ENOUGH = 1e-10  # of a gap
 _HALVINGS = 40
 _ROUNDING = 1e-13  # of the objective, relative
@@ -212,7 +212,7 @@ class _Newton:
         D, P = np.zeros_like(R), self.solve(R)
         first = left = float(np.sum(R * P))
         enough, passes = min(0.1, first / self.point.value) * first, 0
-        while left > enough and passes < _MOST:
+        while left > enough and passes < _MAX_PASSES:
             HP = self.problem.times(self.point, P)
             bend = float(np.sum(P * HP))
             if bend <= 0:  # nothing but rounding

@@ -25,7 +25,7 @@ _EPS = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True, eq=False)
 class Objective:
-    r"""The objective, and the normalisation if it is asked for.
+    r"""The objective, and the normalisation if there is one.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The nearest probabilities to numbers that may not be any."""
+"""The Euclidean projection onto the probability simplex."""
 
 import numpy as np
 
@@ -10,8 +10,8 @@ __all__ = ["onto_simplex"]
 def onto_simplex(P: Vector) -> Vector:
     """Return the nearest probability vectors, row by row, in the Euclidean distance.
 
-    Entries lose the same amount, or all they have: the order of entries stays, and every
-    probability vector comes nearer.
+    All positive entries of the result are reduced by the same amount, so that their order
+    stays. The distance to any probability vector does not grow.
 
     Parameters
     ----------

@@ -143,7 +143,7 @@ class _Ball:
     def least(self, Y: Matrix) -> float:
         r"""Return the least Lagrangian with multiplier Y over :math:`|H_{ij}| \le r`.
 
-        The ball lies in that cube, so that the bound is valid, and it stays finite where
+        The ball lies in that cube, so that the bound holds, and it stays finite where
         ``a`` is tiny.
         """
         r, inverse, e = self.radius, self.objective.inverse, self.objective.e
