@@ -55,7 +55,8 @@ def test_what_is_not_there_is_named():
 @pytest.mark.parametrize("module", MODULES)
 def test_every_module_lists_what_it_offers(module):
     found = importlib.import_module(module)
-    assert sorted(found.__all__) == list(found.__all__)
+    constants_first = sorted(found.__all__, key=lambda name: (not name.isupper(), name))
+    assert constants_first == list(found.__all__)
     for name in found.__all__:
         assert hasattr(found, name)
 

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from jointdist.models.klr import KernelLogisticRegression
     from jointdist.models.regressor import DistributionRegressor
     from jointdist.programs.solution import Solution
-    from jointdist.selection.config import Selected, Selection
+    from jointdist.selection.config import Selection
+    from jointdist.selection.result import Selected
 
 __all__ = [
     "Conditional",
@@ -70,7 +71,7 @@ _LATER = {  # imported when asked for
     "KernelLogisticRegression": "models.klr",
     "PolynomialJointDistribution": "models.jpdl",
     "Projection": "distributions.protocols",
-    "Selected": "selection.config",
+    "Selected": "selection.result",
     "Selection": "selection.config",
     "Solution": "programs.solution",
     "plots": "",

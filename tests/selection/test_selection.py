@@ -22,7 +22,7 @@ from jointdist.lowrank.reduction import Factoring, Reduction, moments
 from jointdist.selection.cross_validation import CrossValidation
 from jointdist.selection.kernel_search import KernelSearch, _Candidates
 from jointdist.selection.length_scales import descend
-from jointdist.selection.risk import Outcomes, Trial, ratio_risk
+from jointdist.selection.trial import Outcomes, Trial, ratio_risk
 
 JD, CME, JPDL = (
     jd.JointDistribution,

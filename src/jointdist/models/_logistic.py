@@ -27,8 +27,9 @@ from jointdist.models._kernel_fits import is_exact
 from jointdist.models._labelled import LabelledData
 from jointdist.programs.feature_blocks import Blocks
 from jointdist.programs.logistic import LogisticSolution, logistic
-from jointdist.selection.config import SETTINGS, Selected, Selection, require_selection
+from jointdist.selection.config import SETTINGS, Selection, require_selection
 from jointdist.selection.logistic_search import LogisticSearch, choose_logistic
+from jointdist.selection.result import Selected
 
 __all__ = [
     "LogisticParameters",

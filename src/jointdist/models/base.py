@@ -25,7 +25,8 @@ from jointdist.lowrank.moments import Moments
 from jointdist.lowrank.reduction import moments
 from jointdist.models._arguments import PairedData, require_columns, y_for_Y
 from jointdist.programs import Solution
-from jointdist.selection.config import Selected, Selection
+from jointdist.selection.config import Selection
+from jointdist.selection.result import Selected
 
 __all__ = ["DistributionEstimator", "Fitted"]
 

@@ -22,7 +22,8 @@ from jointdist.models.coefficients import Marginals, Positivity
 from jointdist.models.jdl import JointDistribution
 from jointdist.programs import Solution
 from jointdist.programs.simplex import onto_simplex
-from jointdist.selection.config import Selected, Selection
+from jointdist.selection.config import Selection
+from jointdist.selection.result import Selected
 
 __all__ = ["JointClassifier"]
 

@@ -269,8 +269,8 @@ class ConditionalMeanEmbedding(DistributionEstimator):
 
     def _pivoting(self, rows: int) -> Pivoting:
         """Return how pivots are chosen: greedily, unless the table is large."""
-        greedy = self.pivoting == "auto" and rows <= 2 * SUBSAMPLE
-        return "greedy" if greedy else self.pivoting
+        auto = self.pivoting == "auto" and rows <= 2 * SUBSAMPLE
+        return "greedy" if auto else self.pivoting
 
     def _search(self, data: PairedData) -> KernelSearch:
         """Return what is to be selected, and how."""
@@ -346,7 +346,8 @@ class ConditionalMeanEmbedding(DistributionEstimator):
             data,
             chosen,
             found,
-            **self._kernels(chosen),
+            kernel_x_=chosen.kernel_x,
+            kernel_y_=chosen.kernel_y,
             _fitted=fitted,
             _reduction=reduction,
             _was_free=self._is_free,
@@ -368,16 +369,13 @@ class ConditionalMeanEmbedding(DistributionEstimator):
             data,
             chosen,
             fitted.solution,
-            **self._kernels(chosen),
+            kernel_x_=chosen.kernel_x,
+            kernel_y_=chosen.kernel_y,
             _fitted=fitted,
             basis_x_=fitted.basis_x,
             regularization_=ridge,
             grid_rows_=np.empty(0, dtype=np.intp),
         )
-
-    @staticmethod
-    def _kernels(chosen: Chosen) -> dict[str, Kernel]:
-        return {"kernel_x_": chosen.kernel_x, "kernel_y_": chosen.kernel_y}
 
     def _update(self, sums: Callable[[], Moments], data: PairedData) -> Self:
         exact = self._is_free and is_exact(self.max_rank, self._data.sample)

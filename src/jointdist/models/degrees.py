@@ -16,10 +16,11 @@ from jointdist.lowrank.polynomials import Polynomials, orthonormal_polynomials
 from jointdist.lowrank.reduction import moments
 from jointdist.models._arguments import PairedData
 from jointdist.models.coefficients import Marginals, PolynomialPositivity, Problem, path
-from jointdist.selection.config import Selected, Selection
+from jointdist.selection.config import Selection
 from jointdist.selection.cross_validation import CrossValidation
 from jointdist.selection.fold_moments import sum_without
-from jointdist.selection.risk import Outcomes, Trial
+from jointdist.selection.result import Selected
+from jointdist.selection.trial import Outcomes, Trial
 
 __all__ = [
     "ChosenDegree",

@@ -31,7 +31,7 @@ from jointdist.selection.config import Selection, require_selection
 from jointdist.selection.cross_validation import CrossValidation
 from jointdist.selection.fold_moments import Side, paired_moments
 from jointdist.selection.kernel_search import Chosen, KernelSearch, select_kernels
-from jointdist.selection.risk import Outcomes, Trial
+from jointdist.selection.trial import Outcomes, Trial
 
 __all__ = ["JointDistribution"]
 

@@ -13,9 +13,11 @@ from jointdist._progress import Tell
 from jointdist.data.executor import Executor
 from jointdist.data.sample import Sample, canonical_order, held_out
 from jointdist.errors import Text, require
-from jointdist.selection.config import SETTINGS, Candidate, Selected, Selection
+from jointdist.selection.config import SETTINGS, Selection
 from jointdist.selection.fold_moments import parted
-from jointdist.selection.risk import Trial, risk_of
+from jointdist.selection.result import Candidate, Selected
+from jointdist.selection.risk import risk_of
+from jointdist.selection.trial import Trial
 
 __all__ = ["CrossValidation"]
 

@@ -18,11 +18,12 @@ from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import Family, family_of
 from jointdist.lowrank.reduction import Factoring
 from jointdist.lowrank.ridge import ridge_regression, tried_ridges
-from jointdist.selection.config import SETTINGS, Selected, Selection
+from jointdist.selection.config import SETTINGS, Selection
 from jointdist.selection.cross_validation import CrossValidation
 from jointdist.selection.fold_moments import Side
 from jointdist.selection.length_scales import descend, families, leading_components
-from jointdist.selection.risk import Trial
+from jointdist.selection.result import Selected
+from jointdist.selection.trial import Trial
 
 __all__ = ["Chosen", "KernelSearch", "select_kernels"]
 

@@ -21,10 +21,11 @@ from jointdist.kernels.median_heuristic import Family
 from jointdist.lowrank.reduction import Factoring
 from jointdist.programs.feature_blocks import Blocks
 from jointdist.programs.logistic import LogisticSolution, logistic
-from jointdist.selection.config import Candidate, Selected, Selection
+from jointdist.selection.config import Selection
 from jointdist.selection.cross_validation import CrossValidation
 from jointdist.selection.length_scales import descend, families
 from jointdist.selection.logistic_loss import Loss, loss_of, probabilities
+from jointdist.selection.result import Candidate, Selected
 from jointdist.selection.stratified import class_codes, stratified
 
 __all__ = ["LogisticCandidates", "LogisticSearch", "choose_logistic"]
