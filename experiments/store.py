@@ -41,8 +41,12 @@ class Store:
         self.path, self.names = path, names
         path.parent.mkdir(parents=True, exist_ok=True)
         self._journal = _locked(_journal(path))
-        self._rows = _stored(path, names)
-        _mend(self._journal)
+        try:
+            self._rows = _stored(path, names)
+            _mend(self._journal)
+        except BaseException:
+            self._journal.close()
+            raise
 
     def __enter__(self) -> Self:
         return self
