@@ -12,11 +12,11 @@ from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
 from jointdist.data.table import as_rows
 from jointdist.distributions import quantiles as quantiles_module
-from jointdist.distributions import sorted_support as sorted_module
+from jointdist.distributions import support_points as sorted_module
 from jointdist.distributions.conditions import Fixed
+from jointdist.distributions.kernel_support import KernelSupport
 from jointdist.distributions.quantiles import quantiles
 from jointdist.distributions.signed import Signed
-from jointdist.distributions.support import KernelSupport
 from jointdist.distributions.support_points import SupportPoints
 from jointdist.kernels import Gaussian
 from jointdist.lowrank.basis import Basis

@@ -13,6 +13,7 @@ from jointdist.errors import Text, require
 __all__ = [
     "Points",
     "decoded",
+    "decoded_or_none",
     "levels_of",
     "numbers_of",
     "points_of",
@@ -128,6 +129,24 @@ def decoded(encoding: Encoding, points: Vector) -> NDArray[Any]:
     """
     found = encoding.decode(points)
     return found[..., 0] if encoding.width == 1 else found
+
+
+def decoded_or_none(encoding: Encoding, points: Vector) -> NDArray[Any]:
+    """Return coded points as users know them; NaN, or None beside categories, if missing.
+
+    Parameters
+    ----------
+    encoding : Encoding
+        The columns.
+    points : array of shape (..., d)
+        The points, coded; NaN where there is none.
+    """
+    none: NDArray[np.bool_] = np.asarray(np.isnan(points).any(axis=-1))
+    if encoding.numeric or not none.any():
+        return decoded(encoding, points)
+    found = decoded(encoding, np.where(none[..., None], 0.0, points)).astype(object)
+    found[none] = None
+    return found
 
 
 def numbers_of(

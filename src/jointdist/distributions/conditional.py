@@ -16,6 +16,7 @@ from jointdist._random import Seed, generator
 from jointdist.data.encoding import Encoding
 from jointdist.distributions.arguments import (
     decoded,
+    decoded_or_none,
     levels_of,
     numbers_of,
     points_of,
@@ -29,6 +30,7 @@ from jointdist.errors import (
     Text,
     is_number,
     is_whole,
+    refusal,
     require,
     warn_user,
 )
@@ -133,8 +135,7 @@ class Conditional:
         """Return the sum of the weights of each distribution before normalisation.
 
         It is one for marginals ``"exact"``. Where it is not positive there is no
-        distribution, and answers are NaN. An embedding is not normalised: its mass is the
-        sum of its weights.
+        distribution, and answers are NaN. An embedding is not normalised.
         """
         return self._dists.masses()
 
@@ -144,8 +145,8 @@ class Conditional:
         Parameters
         ----------
         f : callable
-            From points, of shape ``(b,)`` or ``(b, d)``, to ``b`` numbers or ``b`` arrays of
-            numbers of the same shape. It is called with blocks of support points.
+            From points, ``(b,)`` or ``(b, d)``, to ``b`` numbers or ``b`` arrays of numbers of
+            the same shape. It is called with blocks of support points.
         """
         shape: list[tuple[int, ...]] = []
 
@@ -163,8 +164,8 @@ class Conditional:
         Parameters
         ----------
         event : callable
-            From points, of shape ``(b,)`` or ``(b, d)``, to ``b`` times True or False. It is
-            called with blocks of support points.
+            From points, ``(b,)`` or ``(b, d)``, to ``b`` times True or False. It is called
+            with blocks of support points.
         """
 
         def happens(z: Vector) -> Vector:
@@ -181,12 +182,14 @@ class Conditional:
     def second_moment(self) -> Vector:
         """Return the means of squares, or of products of columns ``(q, d, d)``."""
         require_numbers("second_moment", self.encoding)
-        return self._squared(self._dists.second_moments())
+        found = self._dists.second_moments()
+        return found[:, 0, 0] if self.encoding.width == 1 else found
 
     def cov(self) -> Vector:
         """Return the covariance matrices ``(q, d, d)``; variances for one column."""
         require_numbers("cov", self.encoding)
-        return self._squared(self._dists.covariances())
+        found = self._dists.covariances()
+        return found[:, 0, 0] if self.encoding.width == 1 else found
 
     def var(self) -> Vector:
         """Return the variances; a signed distribution may have a negative one."""
@@ -227,15 +230,12 @@ class Conditional:
     def quantile(self, levels: ArrayLike) -> Vector:
         """Return quantiles: the lowest value at which the cdf reaches the level.
 
+        Of shape ``(q,)`` or ``(q, l)``, with a last axis for several columns, each by itself.
+
         Parameters
         ----------
         levels : float or array of shape (l,)
             Levels between zero and one.
-
-        Returns
-        -------
-        array of shape (q,) or (q, l), with a last axis for several columns
-            The quantiles, of each column by itself.
         """
         return self._quantile("quantile", levels)
 
@@ -247,10 +247,8 @@ class Conditional:
         """Return the lower and upper end of central intervals, ``(q, 2)``.
 
         Those of a :class:`~jointdist.ConformalCalibration` have finite-sample marginal
-        coverage: a new outcome is inside with at least the probability ``level``, and with at
-        most ``2 / (k + 1)`` more for continuous distributions and k calibration rows, if it
-        is exchangeable with these. Ends are infinite if k is less than about
-        ``2 / (1 - level)``, or if too many outcomes were beyond all support points.
+        coverage. Their ends are infinite if there are less than about ``2 / (1 - level)``
+        calibration rows, or if too many of their outcomes were beyond all support points.
 
         Parameters
         ----------
@@ -308,16 +306,15 @@ class Conditional:
         where = "Conditional.sample"
         require(is_whole(size, least=1), where, "size", "an integer of at least 1", size)
         uniform = generator(where, random_state).random((len(self), size))
-        return self._decoded(self._dists.normalised.draws(uniform))
+        return decoded_or_none(self.encoding, self._dists.normalised.draws(uniform))
 
     def mode(self) -> NDArray[Any]:
         """Return the most likely value: of the largest density, or probability.
 
         Equal rows count together where the variable has few values; else, with categories or
-        a constant column, it is the support point of the largest weight. Costs a scan over
-        the support points.
+        a constant column, it is the support point of the largest weight.
         """
-        return self._decoded(self._dists.normalised.modes())
+        return decoded_or_none(self.encoding, self._dists.normalised.modes())
 
     def weights(self) -> Vector:
         """Return the weights of all support points, ``(q, n)``."""
@@ -326,8 +323,8 @@ class Conditional:
     def support_points(self) -> NDArray[Any]:
         """Return the values that the weights are on, ``(n,)`` or ``(n, d)``.
 
-        Distributions of a :class:`~jointdist.DistributionRegressor` have support points of
-        their own, with a first axis for the distributions.
+        Those of a :class:`~jointdist.DistributionRegressor` are other points for each
+        distribution, with a first axis for the distributions.
         """
         return np.array(decoded(self.encoding, self._dists.points()))
 
@@ -341,15 +338,13 @@ class Conditional:
     def projection(self) -> Projection:
         """Return how far projected distributions are from the signed ones.
 
-        Only distributions of a ``positivity`` ``"projected"`` or ``"isotonic"`` have been
-        projected.
+        For models with ``positivity`` ``"projected"`` or ``"isotonic"``.
         """
         report = self._dists.projection()
-        rule = 'of a model with positivity "projected" or "isotonic"'
         if report is None:
+            rule = 'of a model with positivity "projected" or "isotonic"'
             where, got = "Conditional.projection", Text("not projected")
-            require(False, where, "the distribution", rule, got)
-            raise AssertionError
+            raise ValueError(refusal(where, "the distribution", rule, got))
         return report
 
     def effective_size(self) -> Vector:
@@ -391,19 +386,6 @@ class Conditional:
 
     def _shaped(self, values: Vector) -> Vector:
         return values[..., 0] if self.encoding.width == 1 else values
-
-    def _squared(self, values: Vector) -> Vector:
-        return values[:, 0, 0] if self.encoding.width == 1 else values
-
-    def _decoded(self, points: Vector) -> NDArray[Any]:
-        """Return coded points as users know them; None or NaN if there is none."""
-        none: NDArray[np.bool_] = np.asarray(np.isnan(points).any(axis=-1))
-        if self.encoding.numeric or not none.any():
-            return decoded(self.encoding, points)
-        found = decoded(self.encoding, np.where(none[..., None], 0.0, points))
-        found = found.astype(object)
-        found[none] = None
-        return found
 
     def _quantile(self, method: str, levels: ArrayLike) -> Vector:
         require_numbers(method, self.encoding)

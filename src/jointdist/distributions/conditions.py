@@ -7,22 +7,25 @@ anew in parts where they would take too much memory. See
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from jointdist._array import Array, Vector, to_numpy
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
 from jointdist.data.table import Rows
 from jointdist.distributions.protocols import LinearConditions
+from jointdist.distributions.support import LEAST_MASS
+from jointdist.errors import SignedDistributionWarning, warn_user
 from jointdist.lowrank.basis import Basis, host_features
 from jointdist.lowrank.novelty import TRUSTED, within
 
-__all__ = ["Derived", "Fixed", "Queries", "differing_columns"]
+__all__ = ["Derived", "Fixed", "Queries", "by_parts", "differing_columns"]
 
 _KEPT = 1 << 25  # coefficients stored: a memory budget of a quarter of a gigabyte
 _MOST_LABELS = 3  # columns named in the label of a condition: more do not fit in a legend
@@ -188,6 +191,49 @@ class Derived(ABC):
     def labels(self) -> tuple[str, list[str]]:
         """Return the names of the columns that tell conditions apart, and their values."""
         return self.given.labels()
+
+
+def by_parts(
+    conditions: LinearConditions,
+    mean: Vector | None,
+    f: Callable[[Vector, Vector, slice], NDArray[Any]],
+) -> NDArray[Any]:
+    """Return the results of ``f(t, mass, which)``, a part of the distributions at a time.
+
+    A distribution without positive mass does not exist: its result is NaN (-1 for integers),
+    and a warning is issued.
+
+    Parameters
+    ----------
+    conditions : LinearConditions
+        The conditions of the distributions.
+    mean : array of shape (m,), optional
+        The means of the functions, which give the masses; without, masses are ones.
+    f : callable
+        From coefficients ``(b, m)``, masses ``(b,)`` and the slice of distributions that they
+        belong to, to results with a first axis of ``b``.
+    """
+    results, start, none = [], 0, 0
+    for part in conditions.parts():
+        t = part
+        mass = np.ones(len(t)) if mean is None else 1 + t @ mean
+        bad = ~(mass > LEAST_MASS)
+        if bad.any():
+            none += int(bad.sum())
+            t, mass = np.where(bad[:, None], 0.0, t), np.where(bad, 1.0, mass)
+        found = f(t, mass, slice(start, start + len(t)))
+        if bad.any():
+            found[bad] = np.nan if found.dtype.kind == "f" else -1
+        results.append(found)
+        start += len(t)
+    if none:
+        msg = (
+            f"Conditional: {none} of {start} conditions have no distribution, as its mass is "
+            "not positive; what they are asked is NaN. Raise `regularization`, or see by "
+            "`novelty` whether they are out of distribution."
+        )
+        warn_user(msg, SignedDistributionWarning)
+    return results[0] if len(results) == 1 else np.concatenate(results)
 
 
 def differing_columns(rows: Rows, encoding: Encoding) -> tuple[str, list[str]]:

@@ -13,8 +13,7 @@ import numpy as np
 
 from jointdist._array import Vector, to_numpy
 from jointdist.data.encoding import Encoding
-from jointdist.distributions.sorted_support import PrefixSums
-from jointdist.distributions.support import Support
+from jointdist.distributions.support import PrefixSums, Support
 from jointdist.distributions.support_points import standard_deviations
 
 __all__ = ["Energy", "distances"]

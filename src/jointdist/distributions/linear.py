@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from jointdist._array import Index, Vector, to_numpy
 from jointdist.data.encoding import Encoding
 from jointdist.distributions import weights as scan
+from jointdist.distributions.conditions import by_parts
 from jointdist.distributions.energy import Energy
 from jointdist.distributions.probability_table import Table
 from jointdist.distributions.protocols import LinearConditions, Projection
-from jointdist.distributions.support import LEAST_MASS, Support
-from jointdist.errors import SignedDistributionWarning, warn_user
+from jointdist.distributions.support import Support
 
 __all__ = ["LinearDistributions"]
 
@@ -110,13 +110,7 @@ class LinearDistributions(ABC):
     def reweighted(
         self, how: "Callable[[LinearDistributions], LinearDistributions]"
     ) -> "LinearDistributions":
-        """Return what takes the place of these distributions.
-
-        Parameters
-        ----------
-        how : callable
-            From these to others.
-        """
+        """Return what takes the place of these distributions, ``how(self)``."""
         return how(self)
 
     def units(self) -> Vector:
@@ -126,8 +120,7 @@ class LinearDistributions(ABC):
     def each(self, f: Callable[[Vector, Vector, slice], NDArray[Any]]) -> NDArray[Any]:
         """Return the results of ``f(t, mass, which)``, a part of the distributions at a time.
 
-        If weights are divided by the mass, a distribution without positive mass does not
-        exist, and the result is NaN (-1 for integers). If not, ``f`` gets ones.
+        Masses are ones if weights are not divided by them; see :func:`by_parts`.
 
         Parameters
         ----------
@@ -135,28 +128,7 @@ class LinearDistributions(ABC):
             From coefficients ``(b, m)``, masses ``(b,)`` and the slice of distributions that
             they belong to, to results with a first axis of ``b``.
         """
-        results, start, none = [], 0, 0
-        for part in self.conditions.parts():
-            t, mass = part, np.ones(len(part))
-            if self.divided:
-                mass = 1 + t @ self.support.mean
-            bad = ~(mass > LEAST_MASS)
-            if bad.any():
-                none += int(bad.sum())
-                t, mass = np.where(bad[:, None], 0.0, t), np.where(bad, 1.0, mass)
-            found = f(t, mass, slice(start, start + len(t)))
-            if bad.any():
-                found[bad] = np.nan if found.dtype.kind == "f" else -1
-            results.append(found)
-            start += len(t)
-        if none:
-            msg = (
-                f"Conditional: {none} of {start} conditions have no distribution, as its mass "
-                "is not positive; what they are asked is NaN. Raise `regularization`, or see "
-                "by `novelty` whether they are out of distribution."
-            )
-            warn_user(msg, SignedDistributionWarning)
-        return results[0] if len(results) == 1 else np.concatenate(results)
+        return by_parts(self.conditions, self.support.mean if self.divided else None, f)
 
     def masses(self) -> Vector:
         """Return the sums of the weights before any division, ``(q,)``."""

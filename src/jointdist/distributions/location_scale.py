@@ -15,10 +15,10 @@ from scipy.spatial.distance import cdist, pdist
 from jointdist._array import Vector
 from jointdist.data.encoding import Encoding
 from jointdist.data.table import Rows
-from jointdist.distributions import weights as scan
 from jointdist.distributions.conditions import differing_columns
 from jointdist.distributions.linear import LinearDistributions
 from jointdist.distributions.protocols import Conditions, Projection
+from jointdist.distributions.representatives import representatives
 
 __all__ = ["ForecastConditions", "LocationScale"]
 
@@ -157,7 +157,7 @@ class LocationScale:
             From points to numbers.
         """
         found = []
-        for part, w, u in scan.representatives(self.residuals, _REPRESENTATIVES):
+        for part, w, u in representatives(self.residuals, _REPRESENTATIVES):
             at = self.location[part, None] + self.scale[part, None] * u
             values = f(at.reshape(-1, at.shape[-1])).reshape(*w.shape, -1)
             found.append(np.einsum("qr,qrk->qk", w, values))

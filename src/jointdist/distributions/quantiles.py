@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from jointdist._array import Index, Vector
-from jointdist.distributions.sorted_support import PrefixSums, Tables, groups
+from jointdist.distributions.support import PrefixSums, Tables
+from jointdist.distributions.support_points import groups
 
 __all__ = ["quantiles"]
 

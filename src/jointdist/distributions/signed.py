@@ -11,9 +11,9 @@ import numpy as np
 
 from jointdist._array import Index, Vector
 from jointdist.distributions import weights as scan
+from jointdist.distributions.kernel_support import KernelSupport
 from jointdist.distributions.linear import LinearDistributions
 from jointdist.distributions.quantiles import quantiles
-from jointdist.distributions.support import KernelSupport
 
 __all__ = ["Signed", "linear_densities", "linear_density"]
 

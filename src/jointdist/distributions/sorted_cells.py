@@ -14,7 +14,8 @@ from scipy.sparse import csr_array
 
 from jointdist._array import Index, Vector
 from jointdist.data.executor import Executor
-from jointdist.distributions.sorted_support import Ordering, Tables
+from jointdist.distributions.support import Tables
+from jointdist.distributions.support_points import Ordering
 
 __all__ = ["CellPrefixSums", "Intervals", "indicator_rows"]
 

@@ -1,24 +1,32 @@
-"""Support points: rows of a sample with their weights, and what kind of variable they are."""
+"""Support points: rows of a sample, their weights, their order along each column."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
-from jointdist._array import Vector, to_numpy
+from jointdist._array import Index, Vector, to_numpy
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
 from jointdist.data.table import Rows
 from jointdist.distributions.kde import KernelDensity, kernel_density
-from jointdist.distributions.sorted_support import Ordering, ordering
 
-__all__ = ["SupportPoints", "most_values", "standard_deviations"]
+__all__ = [
+    "Ordering",
+    "SupportPoints",
+    "groups",
+    "most_values",
+    "ordering",
+    "standard_deviations",
+]
 
 _MOST_VALUES = (
     30  # distinct values of a discrete numeric variable; a round number, by taste
 )
 _MOST_CATEGORIES = 4096  # the same for rows with categories: a memory budget
+_GROUP = 2048  # distributions worked on at a time: a memory budget
 _REPEATED = 3  # times that a value of a discrete numeric variable is taken, on average
 
 
@@ -46,6 +54,66 @@ def standard_deviations(points: Vector, weights: Vector) -> Vector:
     share = weights / weights.sum()
     found: Vector = np.sqrt(share @ (points - share @ points) ** 2)
     return np.where(found > 0, found, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Ordering:
+    """The order of support points along one column, cut into blocks.
+
+    Attributes
+    ----------
+    order : array of shape (n,)
+        The numbers of the points, sorted by the column.
+    values : array of shape (n,)
+        The column, sorted.
+    shares : array of shape (n,)
+        The weights of the sorted points in the sample.
+    edges : array of shape (k + 1,)
+        The first point of each block, and the number of points. Points of equal value are in
+        the same block.
+    """
+
+    order: Index
+    values: Vector
+    shares: Vector
+    edges: Index
+
+    @cached_property
+    def last(self) -> NDArray[np.bool_]:
+        """Whether a point is the last of those of equal value."""
+        return np.append(self.values[1:] != self.values[:-1], True)
+
+    @property
+    def middle(self) -> float:
+        """The median value, subtracted before values are summed: sums stay exact."""
+        return float(self.values[len(self.values) // 2])
+
+    def is_single(self, block: int) -> bool:
+        """Tell whether all points of a block have the same value."""
+        first, last = self.edges[block], self.edges[block + 1] - 1
+        return bool(self.values[first] == self.values[last])
+
+
+def ordering(values: Vector, shares: Vector) -> Ordering:
+    """Return the order of values, in blocks of about the root of their number.
+
+    Parameters
+    ----------
+    values : array of shape (n,)
+        The values.
+    shares : array of shape (n,)
+        Their weights.
+    """
+    n = len(values)
+    order = np.argsort(values, kind="stable")
+    values = values[order]
+    ends = np.append(np.flatnonzero(values[1:] != values[:-1]) + 1, n)
+    size = max(64, int(np.sqrt(n / 3)))
+    starts = np.append(0, ends[:-1])
+    large = ends - starts > size
+    regular = ends[np.searchsorted(ends, np.arange(size, n, size))]
+    edges = np.unique(np.concatenate([[0, n], regular, starts[large], ends[large]]))
+    return Ordering(order, values, shares[order], edges)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,3 +220,20 @@ class SupportPoints:
             start += len(block)
             if len(counted):
                 yield counted
+
+
+def groups(items: Index, block: Index) -> Iterator[Index]:
+    """Yield the items by block, a limited number at a time.
+
+    Parameters
+    ----------
+    items : array of int
+        Places in ``block``.
+    block : array of int
+        The block of each place.
+    """
+    items = items[np.argsort(block[items], kind="stable")]
+    cuts = np.flatnonzero(np.diff(block[items])) + 1
+    for group in np.split(items, cuts):
+        for start in range(0, len(group), _GROUP):
+            yield group[start : start + _GROUP]

@@ -16,7 +16,7 @@ from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
-from jointdist.distributions.support import KernelSupport
+from jointdist.distributions.kernel_support import KernelSupport
 from jointdist.distributions.support_points import SupportPoints
 from jointdist.lowrank.basis import Basis, host_features
 from jointdist.lowrank.moments import Moments

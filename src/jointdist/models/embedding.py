@@ -13,9 +13,9 @@ from jointdist.data.table import Rows
 from jointdist.distributions.cell_support import CellSupport
 from jointdist.distributions.conditions import Queries
 from jointdist.distributions.embedded import Embedded
+from jointdist.distributions.kernel_support import KernelSupport
 from jointdist.distributions.linear import LinearDistributions
 from jointdist.distributions.marginal import marginal_scores
-from jointdist.distributions.support import KernelSupport
 from jointdist.errors import InfeasibleError
 from jointdist.lowrank.basis import Basis, host_features
 from jointdist.lowrank.novelty import TRUSTED, largest_kernel

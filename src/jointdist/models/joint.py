@@ -17,9 +17,9 @@ from jointdist.data.executor import Executor
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
 from jointdist.distributions.conditions import Fixed, Queries
+from jointdist.distributions.kernel_support import KernelSupport
 from jointdist.distributions.linear import LinearDistributions
 from jointdist.distributions.signed import Signed
-from jointdist.distributions.support import KernelSupport
 from jointdist.lowrank.basis import Basis, host_features
 from jointdist.lowrank.novelty import TRUSTED, largest_kernel
 from jointdist.models.coefficients import Problem

@@ -9,7 +9,7 @@ import numpy as np
 
 from jointdist._array import Array, Vector, to_numpy
 from jointdist.distributions.cell_support import CellSupport
-from jointdist.distributions.support import KernelSupport
+from jointdist.distributions.kernel_support import KernelSupport
 from jointdist.kernels import Polynomial
 from jointdist.lowrank.polynomial_map import PolynomialMap
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from jointdist._array import Index, Vector
 from jointdist.distributions.cell_support import CellSupport
-from jointdist.distributions.support import KernelSupport, Support
+from jointdist.distributions.kernel_support import KernelSupport
+from jointdist.distributions.support import Support
 from jointdist.distributions.support_points import SupportPoints
 
 __all__ = ["cells_by_features", "cells_of_values"]

@@ -25,9 +25,10 @@ from jointdist._array import Vector
 from jointdist.distributions.cell_support import CellSupport
 from jointdist.distributions.conditions import Derived
 from jointdist.distributions.energy import Energy
+from jointdist.distributions.kernel_support import KernelSupport
 from jointdist.distributions.linear import LinearDistributions
 from jointdist.distributions.protocols import Projection
-from jointdist.distributions.support import KernelSupport, Support
+from jointdist.distributions.support import Support
 from jointdist.programs.tilting import Exponential
 from jointdist.projection.matched_moments import MatchedMoments, matched_moments
 from jointdist.projection.partition import cells_by_features, cells_of_values
