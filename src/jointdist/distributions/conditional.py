@@ -222,8 +222,7 @@ class Conditional:
             distributions.
         """
         require_numbers("cdf", self.encoding)
-        q, y = len(self), within_numbers(y)
-        points = points_of("cdf", self.encoding, q, y, grid=grid)
+        points = points_of("cdf", self.encoding, len(self), within_numbers(y), grid=grid)
         found = self._dists.cdf(points.at, paired=points.paired)
         return found[:, 0] if points.alone else found
 
@@ -329,10 +328,7 @@ class Conditional:
         return np.array(decoded(self.encoding, self._dists.points()))
 
     def negative_share(self) -> Vector:
-        """Return the negative weight as a share of the sum of absolute weights.
-
-        Zero for a proper distribution. Costs a scan over all support points.
-        """
+        """Return the negative weight as a share of all absolute weight; zero if proper."""
         return self._dists.negative_share()
 
     def projection(self) -> Projection:
