@@ -87,8 +87,8 @@ def _path(folder, study):
 
 def _words(folder, jobs):
     """Return the words of a command that runs a study."""
-    options = ["--preset", "tiny", "--runs", "5", "--jobs", str(jobs)]
-    return ["uniform", *options, "--results", str(folder)]
+    options = ["--preset", "tiny", "--runs", "2", "--jobs", str(jobs)]
+    return ["tolerance", *options, "--results", str(folder)]
 
 
 def _command(folder, jobs):
@@ -96,7 +96,7 @@ def _command(folder, jobs):
 
 
 def _results(folder):
-    return pd.read_csv(folder / "tables" / "uniform.csv").drop(columns=CLOCK)
+    return pd.read_csv(folder / "tables" / "tolerance.csv").drop(columns=CLOCK)
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +110,7 @@ def undisturbed(tmp_path_factory):
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_killed_study_goes_on(jobs, undisturbed, tmp_path, monkeypatch, capfd):
-    journal = tmp_path / "tables" / "uniform.jsonl"
+    journal = tmp_path / "tables" / "tolerance.jsonl"
     first = subprocess.Popen(_command(tmp_path, jobs), cwd=ROOT, stderr=subprocess.PIPE)
     children = []
     while first.poll() is None:
@@ -122,12 +122,12 @@ def test_killed_study_goes_on(jobs, undisturbed, tmp_path, monkeypatch, capfd):
     assert first.wait() == -signal.SIGKILL
     first.stderr.close()
     there = journal.read_text().count("\n")
-    assert 2 <= there < 5
-    assert not (tmp_path / "tables" / "uniform.csv").exists()
+    assert 2 <= there < 6
+    assert not (tmp_path / "tables" / "tolerance.csv").exists()
     _wait_until_gone(children)
     monkeypatch.setenv(VARIABLE, "")  # the command sets it
     main(_words(tmp_path, jobs))
-    assert f"uniform: {there} of 5 are there" in capfd.readouterr().err
+    assert f"tolerance: {there} of 6 are there" in capfd.readouterr().err
     pd.testing.assert_frame_equal(_results(tmp_path), undisturbed, rtol=1e-4, atol=1e-9)
     assert not journal.exists()
 
@@ -307,7 +307,8 @@ def test_command_refuses_other_journals(told, tmp_path):
     journal = tmp_path / "tables" / "uniform.jsonl"
     journal.parent.mkdir()
     journal.write_text("[\n")
-    assert "with tables of these studies" in told(*_words(tmp_path, 1))
+    line = told("uniform", "--preset", "tiny", "--results", tmp_path)
+    assert "with tables of these studies" in line
 
 
 def test_command_refuses_tables_of_another_run(told, monkeypatch, tmp_path):
