@@ -38,8 +38,8 @@ class Executor:
         The number of threads; by default as many as BLAS may use at the time, so that
         ``threadpool_limits`` and environment variables apply here too.
     block_rows : int, default=3072
-        The number of rows of a block. The default was measured to be fastest on two cores:
-        the temporary arrays of a block of a few hundred features stay in the cache.
+        The number of rows of a block. The default was fastest on two cores; with many
+        cores, larger blocks (such as 16,384 rows) are faster.
     """
 
     workers: int | None = None

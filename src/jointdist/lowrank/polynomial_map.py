@@ -19,7 +19,7 @@ from jointdist.lowrank.features import Triangular, fingerprint
 __all__ = ["PolynomialMap", "SampleKernel"]
 
 # Rows of a diagonal block in the forward substitution: half of those of kernel features, as
-# cores of polynomials are less well conditioned and smaller blocks are more exact.
+# smaller blocks are more exact and polynomials are fewer.
 _BLOCK_WIDTH = 32
 
 

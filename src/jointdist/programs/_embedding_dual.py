@@ -18,8 +18,8 @@ __all__ = ["Dual", "Problem", "Scope", "finished", "infeasible", "unbound"]
 
 Scope: TypeAlias = Literal["none", "average", "sample"]
 
-_MASS_TOLERANCE = 1e-6  # of the mass of a conditional distribution, at any row
-_NOTHING = 1e-10  # a mean that is zero but for rounding, relative to the functions
+_MASS_TOLERANCE = 1e-6  # largest error of the mass at any row that counts as feasible
+_VANISHING = 1e-10  # norm of a mean that is rounding, relative to the functions
 _TINY = float(np.finfo(float).tiny)
 
 
@@ -76,7 +76,7 @@ class Problem:
     @cached_property
     def empty(self) -> bool:
         """Whether the mean is zero, but for rounding."""
-        least = _NOTHING * np.sqrt(self.objective.c_x.sum())
+        least = _VANISHING * np.sqrt(self.objective.c_x.sum())
         return bool(np.linalg.norm(self.b) <= least)
 
     @cached_property

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from jointdist._array import Matrix, Vector
 from jointdist.programs._embedding_dual import Dual, Problem, finished, infeasible, unbound
-from jointdist.programs._splitting import iterate
+from jointdist.programs._splitting import RELAXATION, iterate
 from jointdist.programs.grid_sweep import Grid
 from jointdist.programs.nnls import nearest_in_hull
 from jointdist.programs.solution import Solution
@@ -29,15 +29,19 @@ __all__ = ["on_sample"]
 
 Numbers = NDArray[np.intp]  # of rows
 
-_NOTHING = 1e-10  # a row that is zero but for rounding, relative to the longest
-_MARGIN = 1e-3  # cosine from which on a function is positive enough to be a centre
-_ZERO = 1e-6  # cosine that is none
-_LOWEST = 100  # rows that join the search for a positive function at a time
-_ROUNDS = 100  # and how often they do
-SOME = 1000  # rows that are worked on first, and that join at a time
-_RELAXED = 1.7
-_FIRST = 30.0  # times the geometric mean: the weight to begin with, measured
-_INSIDE = 1 - 1e-10  # of the way to the border: what is feasible whatever the rounding
+# The norm of a row below which it counts as zero, relative to the longest: rounding.
+_VANISHING = 1e-10
+# The least cosine with all rows of a function that is positive enough to be a centre, and the
+# one below which the hull of the rows contains zero, so that there is no such function.
+_MARGIN, _NO_MARGIN = 1e-3, 1e-6
+# Rows that join the search for a positive function at a time, and how often at most.
+_LOWEST, _MAX_ROUNDS = 100, 100
+# Rows that are worked on first, and that join at a time: most rows are implied by others.
+SOME = 1000
+# The first weight of the splitting, in geometric means of the curvature: measured.
+_FIRST_WEIGHT = 30.0
+# The share of the way to the border at which points are feasible whatever the rounding.
+_INSIDE = 1 - 1e-10
 
 
 def on_sample(problem: Problem, tol: float, max_iter: int) -> Solution:
@@ -134,7 +138,7 @@ class _Weights:
         self.best, self.Y = change, Y
         if rho is None:
             known = self.stretch[self.stretch > 1e-14 * self.stretch.max()]
-            rho = _FIRST / math.sqrt(float(known.min()) * float(known.max()))
+            rho = _FIRST_WEIGHT / math.sqrt(float(known.min()) * float(known.max()))
         self.use_weight(rho)
         self.first: Vector = (T @ change @ F_x.T - Y / rho).ravel()
 
@@ -163,7 +167,7 @@ class _Weights:
         C *= self.shrink
         self.C = C - float(np.sum(self.e * C)) * self.pull
         self.KC = (self.K_y @ self.C) @ self.K_x.T
-        new: Matrix = v + _RELAXED * (self.KC - self.z)
+        new: Matrix = v + RELAXATION * (self.KC - self.z)
         return new.ravel()
 
     def done(self) -> bool:
@@ -203,7 +207,7 @@ class _Weights:
 def _vanishing(rows: Matrix) -> NDArray[np.bool_]:
     """Tell which rows are zero but for rounding: all weights are zero there."""
     size = np.linalg.norm(rows, axis=1)
-    return np.asarray(size <= _NOTHING * size.max())
+    return np.asarray(size <= _VANISHING * size.max())
 
 
 def _positive(problem: Problem) -> Vector | None:
@@ -222,13 +226,13 @@ def _positive(problem: Problem) -> Vector | None:
         if (unit @ v).min() >= _MARGIN * np.linalg.norm(v):
             return v / (v @ b)
     chosen, v = np.empty(0, dtype=np.intp), b
-    for _ in range(_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         values = unit @ v
         if values.min() >= 0.5 * v @ v:
             break
         chosen = np.union1d(chosen, np.argsort(values)[:_LOWEST])
         weights = nearest_in_hull(unit[chosen])
         chosen, v = chosen[weights > 0], weights @ unit[chosen]
-        if np.linalg.norm(v) <= _ZERO:
+        if np.linalg.norm(v) <= _NO_MARGIN:
             return None
     return v / (v @ b) if (unit @ v).min() > 0 else None

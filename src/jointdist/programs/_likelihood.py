@@ -18,7 +18,7 @@ __all__ = ["Codes", "Likelihood", "Point"]
 
 Codes: TypeAlias = NDArray[np.intp]
 
-_LARGE = 1 << 24  # numbers in matrices of one class each
+_LARGE = 1 << 24  # numbers in the matrices of all classes together: 128 MiB
 
 
 class Point(NamedTuple):

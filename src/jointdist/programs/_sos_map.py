@@ -8,8 +8,10 @@ from jointdist.programs.objective import Objective
 __all__ = ["Products", "Squares"]
 
 _EPS = float(np.finfo(np.float64).eps)
-_FLOOR = 1e-3  # part of a bound of the objective that gaps are relative to at least
-_NOTHING = 1e-16  # objective of coefficients that are nothing beside one
+# Gaps are relative to the objective, or to this share of a bound of it if that is more: an
+# optimum next to zero needs no digits.
+_FLOOR = 1e-3
+_NEGLIGIBLE = 1e-16  # objective of coefficients that are rounding beside one
 
 
 class Products:
@@ -72,7 +74,7 @@ class Squares:
         self.one[0, 0] = 1.0
         self.reach = float(np.linalg.norm(products.adjoint(self.M), 2))
         bound = min(float(np.sum(self.M**2)), 2 * self.reach)
-        self.floor = max(_FLOOR * bound, _NOTHING)
+        self.floor = max(_FLOOR * bound, _NEGLIGIBLE)
         self.gram, self.upper = self.one, 0.0
         self.Y, self.lower = np.zeros_like(self.M), -np.inf
 

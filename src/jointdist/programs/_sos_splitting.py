@@ -13,8 +13,8 @@ from jointdist.programs._sos_map import Squares
 
 __all__ = ["Projected"]
 
-_RELAXED = 1.6
-_BAND = 3.0  # times by which the weight may be off
+_RELAXATION = 1.6  # over-relaxation of a step, in (0, 2): 1.5 to 1.8 are usual
+_BAND = 3.0  # factor by which the weight may differ from the best guess before it changes
 
 
 class Projected:
@@ -52,7 +52,7 @@ class Projected:
             Y, G = Y - mu * self.pull, G - mu * self.pulled
         self.G, Q = G, V + p.products.adjoint(Y)
         self.split(2 * Q - V)
-        new: Matrix = V + _RELAXED * (self.Z - Q)
+        new: Matrix = V + _RELAXATION * (self.Z - Q)
         return new.ravel()
 
     def split(self, W: Matrix) -> None:

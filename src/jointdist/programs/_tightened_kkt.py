@@ -8,7 +8,7 @@ from jointdist.programs.solution import Certificate
 
 __all__ = ["ROUNDING", "certificate_of", "normalised"]
 
-ROUNDING = 1e-12  # violation of a constraint that its terms may leave
+ROUNDING = 1e-12  # violation of a constraint that the rounding of its terms may leave
 
 
 def normalised(terms: Terms, h: Vector) -> Vector:

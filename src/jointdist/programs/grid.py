@@ -30,9 +30,13 @@ from jointdist.programs.working_set import WorkingSet
 
 __all__ = ["grid_positive"]
 
-SUBGRID = 4096  # rows of either side that are worked on before a larger grid is swept
-ADDED = 300  # pairs that join the working set after a sweep
-_WHOLE = 1 << 18  # pairs of a grid that is looked at as a whole
+# Rows of either side of a random sub-grid that is solved before a larger grid is swept, as in
+# solver trials with 20,000 rows.
+SUBGRID = 4096
+# Pairs that join the working set after a sweep, from the same trials.
+ADDED = 300
+# Pairs of a grid whose values are all computed at once: 2 MiB.
+_WHOLE = 1 << 18
 
 _EPS = float(np.finfo(np.float64).eps)
 

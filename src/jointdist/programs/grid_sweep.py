@@ -21,7 +21,7 @@ Pairs = NDArray[np.intp]  # of shape (k, 2): a row of the first table, one of th
 Tile = NDArray[Any]  # in single or double precision
 
 _POOL = Executor(block_rows=256)
-_TILE = 2048  # columns of a tile
+_TILE = 2048  # columns of a tile: with 256 rows 4 MiB of float64
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -30,12 +30,15 @@ from jointdist.programs.solution import Certificate, Solution, Status
 
 __all__ = ["LogisticSolution", "logistic"]
 
-_AGED = 3  # passes more than with a new factor
-_SLOW = 20  # passes with a new factor: too many for one in float32
-_MAX_PASSES = 200  # passes for one system
-_ENOUGH = 1e-10  # of a gap
-_HALVINGS = 40
-_ROUNDING = 1e-13  # of the objective, relative
+# A preconditioner is factored anew when a system takes so many more passes over the rows than
+# after the last factorisation, which costs ten or twenty passes.
+_AGED = 3
+# Passes with a new factor above which float32 is too inexact for it.
+_SLOW = 20
+# The most passes for one system, and the most halvings of a step: as good as no limit.
+_MAX_PASSES, _MAX_HALVINGS = 200, 40
+# The least relative gap that is worth another step, and the rounding of the objective.
+_ENOUGH, _ROUNDING = 1e-10, 1e-13
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -238,7 +241,7 @@ class _Newton:
         """Return a better point in the direction of ``D``; None if there is none."""
         old, slope = self.point, float(np.sum(self.point.gradient * D))
         rounding = _ROUNDING * old.value
-        for halvings in range(_HALVINGS):
+        for halvings in range(_MAX_HALVINGS):
             t = 0.5**halvings
             new = self.problem.at(old.C + t * D)
             if new.value <= old.value + 1e-4 * t * slope + rounding:

@@ -18,9 +18,13 @@ __all__ = ["nearest_in_hull", "nonnegative"]
 
 Mask = NDArray[np.bool_]
 
-_RIDGE = 1e-13  # of the scaled matrix: makes the solution of a singular one unique
-_SLACK = 1e-11  # what counts as zero, relative to the linear term or to the solution
-_PATIENCE = 8  # exchanges without fewer wrong signs: there are more before fewer
+# Added to the diagonal of the scaled matrix, so that a singular one has a unique solution.
+_RIDGE = 1e-13
+# Entries below this share of the linear term, or of the solution, count as zero: rounding.
+_SLACK = 1e-11
+# Exchanges without fewer wrong signs after which block pivoting is taken to cycle: their number
+# may grow for a few exchanges before it falls.
+_PATIENCE = 8
 
 
 def nonnegative(G: Matrix, c: Vector, start: Vector | None = None) -> Vector:

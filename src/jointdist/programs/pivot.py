@@ -15,6 +15,8 @@ from jointdist._array import Matrix, Vector
 from jointdist.data.executor import one_blas_thread
 from jointdist.errors import Text, is_number, is_whole, require
 from jointdist.programs._splitting import (
+    RECENT,
+    RELAXATION,
     Proximal,
     finished,
     first_weight,
@@ -26,9 +28,6 @@ from jointdist.programs.objective import Objective, closed_form
 from jointdist.programs.solution import Solution
 
 __all__ = ["pivot_positive"]
-
-_RELAXED = 1.7
-_RECENT = 10  # looks at the certificate over which bounds are compared
 
 
 def pivot_positive(
@@ -190,7 +189,7 @@ class _Graph:
         z, self.nu_last = _projected(of_z, low, high, self.nu_last)
         self.h, self.z, self.off_h, self.off_z = h, z, of_h - h, of_z - z
         new_h, new_z = self.on_graph(h - self.off_h, z - self.off_z)
-        return v + _RELAXED * self.joined(new_h - h, new_z - z)
+        return v + RELAXATION * self.joined(new_h - h, new_z - z)
 
     def on_graph(self, h: Matrix, z: Matrix) -> tuple[Matrix, Matrix]:
         """Return the nearest pair with z = c T_y h T_x'."""
@@ -240,7 +239,7 @@ class _Graph:
         elif often:
             return None
         elif 0.25 <= ratio <= 4:
-            upper, lower = self.history[-_RECENT:][0]
+            upper, lower = self.history[-RECENT:][0]
             factor = moved(upper - self.upper_value, self.lower_value - lower)
             least, most = 0.1 * self.first / self.rho, self.first / self.rho
             factor, ratio = min(max(factor, least), most), 1.0

@@ -34,9 +34,12 @@ from jointdist.programs.solution import Solution
 
 __all__ = ["SumOfSquares", "sum_of_squares"]
 
-_LARGE = 5_000  # coefficients above which a step of the interior-point method is too much
-_SMALL = 50  # rows of a Gram matrix, up to which cheap steps save nothing
-_CHEAP = 200  # steps to try before those of the interior-point method
+# Coefficients above which there are no interior-point steps: each factors a square matrix of
+# that size, 200 MB.
+_LARGE = 5_000
+# Rows of a Gram matrix up to which the cheaper splitting saves nothing, and its most steps
+# before the interior-point method.
+_SMALL, _CHEAP_STEPS = 50, 200
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -166,7 +169,7 @@ def _solved(program: Squares, tol: float, max_iter: int) -> int:
     large = program.e.size > _LARGE
     if program.products.size > _SMALL:
         splitting = Projected(program, tol)
-        most = max_iter if large else min(_CHEAP, max_iter)
+        most = max_iter if large else min(_CHEAP_STEPS, max_iter)
         steps = iterate(splitting, splitting.first, most)
     return steps if large else steps + interior(program, tol, max_iter - steps)
 

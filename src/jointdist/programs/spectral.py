@@ -19,6 +19,8 @@ from jointdist._array import Matrix, Vector
 from jointdist.data.executor import one_blas_thread
 from jointdist.errors import is_number, is_whole, require
 from jointdist.programs._splitting import (
+    RECENT,
+    RELAXATION,
     Proximal,
     finished,
     first_weight,
@@ -30,9 +32,6 @@ from jointdist.programs.objective import Objective, closed_form
 from jointdist.programs.solution import Solution
 
 __all__ = ["spectral_ball"]
-
-_RELAXED = 1.7
-_RECENT = 10  # looks at the certificate over which bounds are compared
 
 
 def spectral_ball(
@@ -123,7 +122,7 @@ class _Ball:
         self.excess = (P[:, :over] * (s[:over] - self.radius)) @ Q[:over]
         self.nuclear = float(np.sum(s[:over] - self.radius))
         self.h, self.z = h, w - self.excess
-        new: Matrix = v + _RELAXED * (self.z - h)
+        new: Matrix = v + RELAXATION * (self.z - h)
         return new.ravel()
 
     def done(self) -> bool:
@@ -173,7 +172,7 @@ class _Ball:
         if factor == 1 and often:
             return None
         if factor == 1:
-            upper, lower = self.history[-_RECENT:][0]
+            upper, lower = self.history[-RECENT:][0]
             factor = moved(upper - self.upper, self.lower - lower)
         Y = self.rho * self.excess
         self.use_weight(self.rho * factor)

@@ -20,7 +20,7 @@ from jointdist._array import Index, Vector
 
 __all__ = ["Exponential", "Tilts"]
 
-# Newton's method: 5 to 15 steps are usual, so that 50 are as good as no limit.
+# The most steps of Newton's method, which converges quadratically: as good as no limit.
 _MAX_STEPS = 50
 # Where it does not converge, the ridge is raised by this factor, so many times at most.
 _RAISE_FACTOR, _MAX_RAISES = 10.0, 3

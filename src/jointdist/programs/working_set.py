@@ -23,8 +23,8 @@ from jointdist.programs.objective import Objective
 
 __all__ = ["WorkingSet"]
 
-_IDLE = 200  # pairs of weight zero that may stay
-_CHUNK = 256  # pairs whose products are formed at a time
+_IDLE = 200  # pairs of weight zero that may stay, as they often return: from solver trials
+_CHUNK = 256  # pairs whose products are formed at a time, to bound memory
 
 
 @dataclass(frozen=True, eq=False)
