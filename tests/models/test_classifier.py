@@ -214,19 +214,19 @@ def test_programs_make_probabilities_positive_by_themselves(flowers, positivity)
     assert_allclose(model.predict_proba(X), raw, atol=1e-9)
 
 
-def test_a_law_without_mass_has_the_shares_of_the_sample(flowers):
+def test_a_distribution_without_mass_has_the_shares_of_the_sample(flowers):
     X, y = flowers(200)
     model = fitted(X, y, kernel_x=Gaussian(1.0), marginals="free", regularization=1e-9)
     far = np.random.default_rng(3).uniform(-4, 4, size=(4000, 2))
     none = ~(model.given(far).mass() > 0)
     assert none.any()
-    with pytest.warns(SignedDistributionWarning, match="have no law"):
+    with pytest.warns(SignedDistributionWarning, match="have no distribution"):
         P = model.predict_proba(far)
     assert_allclose(P[none], np.tile(np.bincount(y) / 200, (none.sum(), 1)))
 
 
 LABELS = {
-    "words": np.array(["ant", "bee", "cat"]),
+    "strings": np.array(["ant", "bee", "cat"]),
     "objects": np.array(["ant", "bee", "cat"], dtype=object),
     "integers": np.array([-3, 5, 70]),
     "whole floats": np.array([1.0, 2.0, 4.0]),
@@ -235,7 +235,7 @@ LABELS = {
 
 
 @pytest.mark.parametrize("kind", LABELS)
-def test_laws_speak_the_labels(flowers, kind):
+def test_distributions_are_of_the_labels(flowers, kind):
     X, codes = flowers(200)
     known = LABELS[kind]
     codes %= len(known)
@@ -254,12 +254,14 @@ def test_laws_speak_the_labels(flowers, kind):
     assert_allclose(frame.to_numpy(), np.transpose(signed))
     back = model.joint_.given(y=known[:2]).mean()
     assert_allclose(back, plain.joint_.given(y=[0, 1]).mean(), atol=1e-9)
-    with pytest.raises(ValueError, match=r"must be of categories seen in fit|words"):
+    with pytest.raises(
+        ValueError, match=r"must be of categories seen in fit|with categories in"
+    ):
         model.joint_.given(y=[99])
 
 
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
-def test_data_frames_with_words(library, rng):
+def test_data_frames_with_categories(library, rng):
     color = rng.choice(["red", "blue"], 300)
     size = rng.normal(size=300)
     y = np.where((color == "red") == (size > 0), "yes", "no")
@@ -299,14 +301,14 @@ def test_arrays_of_other_libraries(xp, flowers):
 def test_class_weights_are_weights_are_repeated_rows(flowers):
     X, y = flowers(120)
     y = np.concatenate([np.zeros(60, int), np.ones(40, int), np.full(20, 2)])
-    words = np.array(["a", "b", "c"])[y]
+    labels = np.array(["a", "b", "c"])[y]
     weight = {"a": 120 / 180, "b": 1.0, "c": 2.0}
     model = JointClassifier(Gaussian(1.0), regularization=1e-3, random_state=0)
-    plain = model.fit(X, words).predict_proba(X)
+    plain = model.fit(X, labels).predict_proba(X)
     rows = np.array(list(weight.values()))[y]
-    by_rows = model.fit(X, words, sample_weight=rows).predict_proba(X)
-    balanced = clone(model).set_params(class_weight="balanced").fit(X, words)
-    by_dict = clone(model).set_params(class_weight=weight).fit(X, words)
+    by_rows = model.fit(X, labels, sample_weight=rows).predict_proba(X)
+    balanced = clone(model).set_params(class_weight="balanced").fit(X, labels)
+    by_dict = clone(model).set_params(class_weight=weight).fit(X, labels)
     assert_allclose(balanced.predict_proba(X), by_rows, atol=1e-9)
     assert_allclose(by_dict.predict_proba(X), by_rows, atol=1e-9)
     assert np.abs(plain - by_rows).max() > 0.01
@@ -314,8 +316,8 @@ def test_class_weights_are_weights_are_repeated_rows(flowers):
     assert_allclose(prior, np.full((1, 3), 1 / 3), atol=1e-12)
     times = {"a": 2, "b": 3, "c": 6}
     often = np.repeat(np.arange(120), np.array(list(times.values()))[y])
-    repeated = model.fit(X[often], words[often]).predict_proba(X)
-    weighted = clone(model).set_params(class_weight=times).fit(X, words)
+    repeated = model.fit(X[often], labels[often]).predict_proba(X)
+    weighted = clone(model).set_params(class_weight=times).fit(X, labels)
     assert_allclose(weighted.predict_proba(X), repeated, atol=1e-7)
 
 
@@ -411,21 +413,21 @@ class TestRowsThatCome:
 
 def test_tools_of_scikit_learn(flowers):
     X, y = flowers(120)
-    words = np.array(["a", "b", "c"])[y]
+    labels = np.array(["a", "b", "c"])[y]
     model = JointClassifier(Gaussian(1.0), random_state=0)
     assert is_classifier(model)
-    piped = make_pipeline(StandardScaler(), model).fit(X, words)
-    assert piped.score(X, words) > 0.7
+    piped = make_pipeline(StandardScaler(), model).fit(X, labels)
+    assert piped.score(X, labels) > 0.7
     grid = {"regularization": ["auto", 1e3], "class_weight": [None, "balanced"]}
-    search = GridSearchCV(model, grid, cv=3).fit(X, words)
+    search = GridSearchCV(model, grid, cv=3).fit(X, labels)
     assert search.best_params_["regularization"] == "auto"
-    P = cross_val_predict(model, X, words, cv=4, method="predict_proba")
+    P = cross_val_predict(model, X, labels, cv=4, method="predict_proba")
     assert_allclose(P.sum(axis=1), 1, atol=1e-12)
     assert np.mean(P.argmax(axis=1) == y) > 0.7
-    calibrated = CalibratedClassifierCV(model, cv=3).fit(X, words)
-    assert calibrated.score(X, words) > 0.7
-    boosted = AdaBoostClassifier(model, n_estimators=3, random_state=0).fit(X, words)
-    assert boosted.score(X, words) > 0.7
+    calibrated = CalibratedClassifierCV(model, cv=3).fit(X, labels)
+    assert calibrated.score(X, labels) > 0.7
+    boosted = AdaBoostClassifier(model, n_estimators=3, random_state=0).fit(X, labels)
+    assert boosted.score(X, labels) > 0.7
 
 
 def test_clones_pickles_and_parameters(flowers):

@@ -227,7 +227,7 @@ def test_separable_rows(iris):
     assert model.score(X[:100], y[:100]) == 1.0
 
 
-def test_words_and_numbers_in_data_frames(rng):
+def test_categories_and_numbers_in_data_frames(rng):
     n = 600
     colour = rng.choice(["red", "green", "blue"], n)
     size = rng.normal(size=n)

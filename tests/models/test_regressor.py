@@ -22,14 +22,14 @@ from jointdist.kernels import Gaussian
 from jointdist.regression.scale import ScaleRegression
 
 DR = jd.DistributionRegressor
-LAW = jd.JointDistribution(Gaussian(1.0), Gaussian(1.0), regularization=1e-3)
-QUICK = {"kernel_x": Gaussian(2.0), "distribution": LAW, "random_state": 0}
+RESIDUALS = jd.JointDistribution(Gaussian(1.0), Gaussian(1.0), regularization=1e-3)
+QUICK = {"kernel_x": Gaussian(2.0), "distribution": RESIDUALS, "random_state": 0}
 
 
 @parametrize_with_checks(
     [
         DR("kernel", **QUICK),
-        DR(LinearRegression(), scale=False, distribution=LAW, random_state=0),
+        DR(LinearRegression(), scale=False, distribution=RESIDUALS, random_state=0),
     ],
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
@@ -83,13 +83,13 @@ class TestKnownTruth:
 
     def test_a_constant_scale_is_worse(self, model):
         X, y = rows(3000, seed=2)
-        flat = DR("kernel", kernel_x=model.kernel_x_, scale=False, distribution=LAW)
+        flat = DR("kernel", kernel_x=model.kernel_x_, scale=False, distribution=RESIDUALS)
         flat.fit(*rows(800))
         assert flat.scale_.shape == (1,)
         assert isinstance(model.scale_, ScaleRegression)
         assert flat.score(X, y) < model.score(X, y) - 0.01
 
-    def test_laws_are_valid(self, model):
+    def test_distributions_are_proper(self, model):
         dist = model.given(x=rows(50, seed=3)[0])
         assert dist.negative_share().max() == 0
         y = np.linspace(-6, 6, 2001)
@@ -109,7 +109,7 @@ class TestRegressors:
         X, y = rows(600)
         X_new, y_new = rows(500, seed=1)
         forest = RandomForestRegressor(30, min_samples_leaf=3, random_state=0)
-        model = DR(forest, distribution=LAW, cv=3, random_state=0).fit(X, y)
+        model = DR(forest, distribution=RESIDUALS, cv=3, random_state=0).fit(X, y)
         assert len(model.regressors_[0].models[0]) == 3
         assert model.kernel_x_ is None
         assert model.score(X_new, y_new) > 0.6
@@ -127,29 +127,29 @@ class TestRegressors:
         rng = np.random.default_rng(0)
         X = rng.uniform(size=(400, 2))
         y = np.floor(4 * X[:, 0]) + np.floor(3 * X[:, 1]) + 0.1 * rng.normal(size=400)
-        model = DR(distribution=LAW, kernel_x=Gaussian(0.3), random_state=0).fit(X, y)
+        model = DR(distribution=RESIDUALS, kernel_x=Gaussian(0.3), random_state=0).fit(X, y)
         assert model.weights_[1] > 0.5
 
     def test_residuals_are_of_rows_left_out(self):
         """A regressor that remembers its rows is not believed."""
         X, y = rows(300)
-        model = DR(KNeighborsRegressor(1), distribution=LAW, random_state=0).fit(X, y)
+        model = DR(KNeighborsRegressor(1), distribution=RESIDUALS, random_state=0).fit(X, y)
         X_new, y_new = rows(1000, seed=1)
         low, high = model.given(x=X_new).interval(0.9).T
         assert np.mean((low <= y_new) & (y_new <= high)) > 0.85
 
 
 class TestOutcomes:
-    """Several columns, few values, words."""
+    """Several columns, few values, categories."""
 
     def test_correlation_is_kept(self):
         rng = np.random.default_rng(0)
         X, e = rng.uniform(-2, 2, size=(800, 1)), rng.normal(size=(800, 2))
         noise = np.c_[e[:, 0], 0.8 * e[:, 0] + 0.6 * e[:, 1]]
         Y = np.c_[np.sin(X[:, 0]), X[:, 0] ** 2] + noise * [0.2, 0.5]
-        model = DR("kernel", distribution=LAW, kernel_x=Gaussian(1.0), random_state=0).fit(
-            X, Y
-        )
+        model = DR(
+            "kernel", distribution=RESIDUALS, kernel_x=Gaussian(1.0), random_state=0
+        ).fit(X, Y)
         cov = model.given(x=[[0.0], [1.0]]).cov()
         found = cov[:, 0, 1] / np.sqrt(cov[:, 0, 0] * cov[:, 1, 1])
         assert_allclose(found, 0.8, atol=0.1)
@@ -157,7 +157,7 @@ class TestOutcomes:
         assert model.predict(X).shape == Y.shape
         assert model.score(X, Y) > 0.5
 
-    def test_few_values_have_a_law_of_their_own(self):
+    def test_few_values_are_learned_directly(self):
         X, y = rows(400)
         model = DR(random_state=0).fit(X, np.round(y))
         assert model.direct_
@@ -166,11 +166,11 @@ class TestOutcomes:
         assert set(dist.mode()) <= set(np.round(y))
         assert model.score(X, np.round(y)) > 0.4
 
-    def test_words(self):
+    def test_categories(self):
         X, y = rows(300)
-        words = np.where(y > 0, "up", "down")
-        model = DR(distribution=LAW, random_state=0).fit(X, words)
-        assert np.mean(model.predict(X) == words) > 0.9
+        labels = np.where(y > 0, "up", "down")
+        model = DR(distribution=RESIDUALS, random_state=0).fit(X, labels)
+        assert np.mean(model.predict(X) == labels) > 0.9
 
     def test_a_constant(self):
         X, _ = rows(60)
@@ -180,7 +180,7 @@ class TestOutcomes:
 
 
 def test_no_noise():
-    """Where there is none to speak of, laws are as narrow as forecasts are good."""
+    """Where there is none to speak of, distributions are as narrow as forecasts are good."""
     X, _ = rows(400)
     y = np.sin(2 * X[:, 0]) * np.cos(X[:, 1])
     model = DR("kernel", random_state=0).fit(X, y)
@@ -189,11 +189,11 @@ def test_no_noise():
     assert scores.crps(model.given(x=X_new), truth).mean() < 1e-4
 
 
-def test_data_frames_and_words_in_x():
+def test_data_frames_and_categories_in_x():
     X, y = rows(300)
     frame = pd.DataFrame({"a": X[:, 0], "b": np.where(X[:, 1] > 0, "hi", "lo")})
     y = y + (X[:, 1] > 0)
-    model = DR(distribution=LAW, random_state=0).fit(frame, y)
+    model = DR(distribution=RESIDUALS, random_state=0).fit(frame, y)
     assert list(model.feature_names_in_) == ["a", "b"]
     new = pd.DataFrame({"a": [0.5, 0.5], "b": ["hi", "lo"]})
     high, low = model.predict(new)
@@ -224,7 +224,7 @@ class TestWeights:
 
     def test_who_takes_none(self):
         X, y = rows(60)
-        model = DR(KNeighborsRegressor(), distribution=LAW)
+        model = DR(KNeighborsRegressor(), distribution=RESIDUALS)
         with pytest.raises(ValueError, match="`regressor` must be one that takes `sample_"):
             model.fit(X, y, sample_weight=np.arange(1.0, 61.0))
 
@@ -233,7 +233,7 @@ class TestWeights:
         w = np.where(y > 0, 5.0, 1.0)
         piped = make_pipeline(StandardScaler(), LinearRegression())
         models = [
-            DR(one, scale=False, distribution=LAW, random_state=0).fit(
+            DR(one, scale=False, distribution=RESIDUALS, random_state=0).fit(
                 X, y, sample_weight=w
             )
             for one in (piped, LinearRegression())
@@ -285,18 +285,19 @@ def test_the_seed_is_that_of_regressors_too():
     piped = make_pipeline(StandardScaler(), forest)
     for regressor in (forest, piped):
         one, other = (
-            DR(regressor, distribution=LAW, random_state=0).fit(X, y) for _ in range(2)
+            DR(regressor, distribution=RESIDUALS, random_state=0).fit(X, y)
+            for _ in range(2)
         )
         assert_array_equal(one.predict(X), other.predict(X))
     assert forest.random_state is None
     own = DR(
-        RandomForestRegressor(5, random_state=3), distribution=LAW, random_state=0
+        RandomForestRegressor(5, random_state=3), distribution=RESIDUALS, random_state=0
     ).fit(X, y)
     assert own.regressors_[0].models[0][0].random_state == 3
 
 
 class TestFarAway:
-    """Where x is unlike the sample, forecasts give way to the sample's law."""
+    """Out of distribution, forecasts revert to the marginal."""
 
     def test_kernels(self):
         X, y = rows(300)
@@ -320,7 +321,7 @@ class TestFarAway:
     def test_other_regressors_keep_their_forecasts(self):
         X, y = rows(200)
         y = y + 5 * X[:, 0]
-        model = DR(LinearRegression(), distribution=LAW, random_state=0).fit(X, y)
+        model = DR(LinearRegression(), distribution=RESIDUALS, random_state=0).fit(X, y)
         dist = model.given(x=[[50.0, 0.0]])
         assert dist.mean()[0] > 200
         assert dist.std()[0] > 0.8 * y.std()
@@ -362,7 +363,7 @@ class TestParts:
         parts = list(GroupKFold(5).split(X, groups=group))
         forest = RandomForestRegressor(30, random_state=0)
         alone, together = (
-            DR(forest, cv=cv, scale=False, distribution=LAW, random_state=0)
+            DR(forest, cv=cv, scale=False, distribution=RESIDUALS, random_state=0)
             .fit(X, y)
             .scale_[0]
             for cv in (5, parts)
@@ -378,7 +379,7 @@ class TestParts:
         how = {
             "kernel_x": Gaussian(0.05),
             "scale": False,
-            "distribution": LAW,
+            "distribution": RESIDUALS,
             "random_state": 0,
         }
         alone, together = (
@@ -391,7 +392,9 @@ class TestParts:
         X, y = rows(60)
         y[30:] += 100.0
         halves = [(np.arange(15), np.arange(15, 60)), (np.arange(15), np.arange(15))]
-        model = DR(LinearRegression(), cv=halves, scale=False, distribution=LAW).fit(X, y)
+        model = DR(LinearRegression(), cv=halves, scale=False, distribution=RESIDUALS).fit(
+            X, y
+        )
         assert model.regressors_[0].predict(X).max() < 50
 
     @pytest.mark.parametrize(
@@ -406,11 +409,13 @@ class TestParts:
     )
     def test_what_parts_are_not(self, cv):
         with pytest.raises(ValueError, match="DistributionRegressor: `cv` must be"):
-            DR(LinearRegression(), cv=cv, distribution=LAW).fit(*rows(60))
+            DR(LinearRegression(), cv=cv, distribution=RESIDUALS).fit(*rows(60))
 
     def test_parts_that_are_none(self):
         X, y = rows(60)
-        once = DR(LinearRegression(), cv=KFold(3).split(X), distribution=LAW).fit(X, y)
+        once = DR(LinearRegression(), cv=KFold(3).split(X), distribution=RESIDUALS).fit(
+            X, y
+        )
         for model in (once, DR(LinearRegression(), cv=[])):
             with pytest.raises(ValueError, match=r"`cv` must be pairs.*Got none: of an it"):
                 model.fit(X, y)
@@ -420,7 +425,7 @@ class TestParts:
     def test_equal_weights_are_none(self):
         X, y = rows(100)
         dists = [
-            DR(LinearRegression(), distribution=LAW, random_state=0)
+            DR(LinearRegression(), distribution=RESIDUALS, random_state=0)
             .fit(X, y, w)
             .given(x=X[:9])
             for w in (None, np.full(100, 0.3))
@@ -435,7 +440,7 @@ class TestParts:
         more = np.concatenate([X, X, X]), np.concatenate([y, y + 10, y - 10])
         x = [[-1.5], [0.0], [1.5]]
         widths = [
-            DR(LinearRegression(), distribution=LAW, random_state=0)
+            DR(LinearRegression(), distribution=RESIDUALS, random_state=0)
             .fit(*more, np.repeat([1.0, weight, weight], 300))
             .given(x=x)
             .std()
@@ -451,7 +456,7 @@ class TestParts:
             DR(
                 LinearRegression(),
                 cv=[(np.arange(30), np.arange(30, 60))],
-                distribution=LAW,
+                distribution=RESIDUALS,
             ).fit(X, y)
 
 
@@ -478,7 +483,7 @@ def test_few_values_do_not_need_a_regressor():
     X, _ = rows(120)
     y = (X[:, 0] > 0).astype(float)
     with pytest.warns(UserWarning, match="`regressor` is not used"):
-        model = DR(LinearRegression(), distribution=LAW, random_state=0).fit(X, y)
+        model = DR(LinearRegression(), distribution=RESIDUALS, random_state=0).fit(X, y)
     assert model.direct_
     assert model.regressors_ == []
     assert model.weights_.shape == (0, 1)
@@ -515,7 +520,7 @@ class Odd(RegressorMixin, BaseEstimator):
 )
 def test_regressors_that_fail(what, message):
     with pytest.raises(ValueError, match=message):
-        DR(Odd(what), distribution=LAW).fit(*rows(60))
+        DR(Odd(what), distribution=RESIDUALS).fit(*rows(60))
 
 
 @pytest.mark.parametrize(
@@ -539,12 +544,12 @@ def test_arguments(arguments, name):
 
 
 def test_clones_and_nested_parameters():
-    model = DR(RandomForestRegressor(), distribution=LAW)
+    model = DR(RandomForestRegressor(), distribution=RESIDUALS)
     again = clone(model).set_params(
         regressor__n_estimators=7, distribution__regularization=0.5
     )
     assert (again.regressor.n_estimators, again.distribution.regularization) == (7, 0.5)
-    assert (model.regressor.n_estimators, LAW.regularization) == (100, 1e-3)
+    assert (model.regressor.n_estimators, RESIDUALS.regularization) == (100, 1e-3)
 
 
 class TestForecastsThatRevealTheirResiduals:

@@ -70,7 +70,7 @@ def test_equal_rows():
     assert 0.08 < left.std() < 0.13
 
 
-def test_words():
+def test_categories():
     rng = np.random.default_rng(0)
     X = np.c_[rng.normal(size=400), rng.integers(0, 2, size=400)]
     T = (X[:, :1] + 2 * X[:, 1:]) + 0.1 * rng.normal(size=(400, 1))
