@@ -37,7 +37,7 @@ TABLES = {
     "lists": [list(pair) for pair in PAIRS],
     "tuples": tuple(PAIRS),
     "objects": np.array(PAIRS, dtype=object),
-    "words of NumPy": [[np.str_(word), np.float32(number)] for word, number in PAIRS],
+    "strings of NumPy": [[np.str_(word), np.float32(number)] for word, number in PAIRS],
 }
 VECTORS = {
     "pandas": pd.Series(WORDS),
@@ -58,7 +58,7 @@ def learn(data, **arguments):
 
 
 @pytest.mark.parametrize("library", TABLES)
-def test_words_are_coded_in_the_order_of_the_alphabet(library):
+def test_categories_are_coded_in_the_order_of_the_alphabet(library):
     encoding, coded = learn(TABLES[library])
     assert encoding.categories == (("apple", "fig", "pear"), None)
     assert {type(word) for word in encoding.categories[0]} == {str}
@@ -78,7 +78,7 @@ def test_any_table_is_read_with_the_coding_of_another(library, other):
 
 
 @pytest.mark.parametrize("library", VECTORS)
-def test_vectors_of_words(library):
+def test_vectors_of_strings(library):
     encoding, coded = learn(VECTORS[library], vector=True)
     assert encoding.categories == (("apple", "fig", "pear"),)
     assert_array_equal(coded[:, 0], [2, 1, 0, 1, 2])
@@ -223,7 +223,7 @@ def test_other_columns_are_refused_also_of_numbers():
 
 @pytest.fixture(scope="module")
 def frame():
-    """Return a frame of words and numbers that depend on each other."""
+    """Return a frame of categories and numbers that depend on each other."""
     rng = np.random.default_rng(0)
     z = rng.normal(size=200)
     sort = np.array(["fig", "kiwi", "pear"])[np.digitize(z, [-0.5, 0.5])]
@@ -250,7 +250,7 @@ def test_models_are_the_same_whatever_the_library(frame):
         assert_allclose(other, told[0], rtol=1e-9, atol=1e-9)
 
 
-def test_words_of_y_come_back_as_they_were(frame):
+def test_categories_of_y_come_back_as_they_were(frame):
     model = JointDistribution(random_state=0).fit(frame[["price"]], frame["sort"])
     dist = model.given(x=frame[["price"]])
     assert_array_equal(dist.support_points(), frame["sort"])
@@ -263,7 +263,7 @@ def test_words_of_y_come_back_as_they_were(frame):
     assert model.score(frame[["price"]], frame["sort"]) > 0.5
 
 
-def test_an_unknown_word_is_named_with_its_row_and_column(frame):
+def test_an_unknown_category_is_named_with_its_row_and_column(frame):
     model = JointDistribution(random_state=0).fit(frame[["size", "sort"]], frame["sort"])
     query = frame[["size", "sort"]].copy()
     query.loc[7, "sort"] = "plum"
@@ -302,7 +302,7 @@ def test_columns_in_another_order_are_refused(frame):
         both.given(y=frame[["sort", "size"]])
 
 
-def test_categories_of_a_data_frame_are_words_also_if_they_are_numbers():
+def test_categories_of_a_data_frame_are_categorical_also_if_they_are_numbers():
     frame = pd.DataFrame({"c": pd.Categorical([3, 1, 3])})
     encoding, rows = learn_encoding(frame, where="fit", name="X")
     assert encoding.categories == ((1, 3),)
@@ -312,7 +312,7 @@ def test_categories_of_a_data_frame_are_words_also_if_they_are_numbers():
     assert_array_equal(again.read(0, 2)[:, 0], [0, 1])
 
 
-def test_an_index_of_words_is_a_column():
+def test_an_index_of_strings_is_a_column():
     encoding, _ = learn_encoding(pd.Index(["b", "a"]), where="fit", name="Y", vector=True)
     assert encoding.categories == (("a", "b"),)
 

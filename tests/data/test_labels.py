@@ -10,26 +10,26 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from jointdist.data.labels import class_weights, learn_labels
 
-WORDS = ["pear", "fig", "pear", "apple"]
+STRINGS = ["pear", "fig", "pear", "apple"]
 NUMBERS = [3, -1, 3, 2]
 FLAGS = [True, False, True, True]
 
 LABELS = {
-    "words": (WORDS, np.array(["apple", "fig", "pear"])),
-    "array of words": (np.array(WORDS), np.array(["apple", "fig", "pear"])),
-    "objects": (np.array(WORDS, object), np.array(["apple", "fig", "pear"], object)),
+    "strings": (STRINGS, np.array(["apple", "fig", "pear"])),
+    "array of strings": (np.array(STRINGS), np.array(["apple", "fig", "pear"])),
+    "objects": (np.array(STRINGS, object), np.array(["apple", "fig", "pear"], object)),
     "strings of NumPy 2": (
-        np.array(WORDS, dtype=np.dtypes.StringDType()),
+        np.array(STRINGS, dtype=np.dtypes.StringDType()),
         np.array(["apple", "fig", "pear"], object),
     ),
-    "words of pandas": (pd.Series(WORDS), np.array(["apple", "fig", "pear"], object)),
+    "strings of pandas": (pd.Series(STRINGS), np.array(["apple", "fig", "pear"], object)),
     "categories of pandas": (
-        pd.Series(WORDS, dtype="category"),
+        pd.Series(STRINGS, dtype="category"),
         np.array(["apple", "fig", "pear"], object),
     ),
-    "words of polars": (pl.Series(WORDS), np.array(["apple", "fig", "pear"])),
+    "strings of polars": (pl.Series(STRINGS), np.array(["apple", "fig", "pear"])),
     "categories of polars": (
-        pl.Series(WORDS, dtype=pl.Categorical),
+        pl.Series(STRINGS, dtype=pl.Categorical),
         np.array(["apple", "fig", "pear"], object),
     ),
     "integers": (NUMBERS, np.array([-1, 2, 3])),
@@ -72,7 +72,7 @@ def test_arrays_of_other_libraries_are_labels(xp):
 
 def test_a_column_of_labels_warns():
     with pytest.warns(DataConversionWarning, match="column-vector y was passed"):
-        found = learn_labels(np.array(WORDS)[:, None], n=4, where="fit")
+        found = learn_labels(np.array(STRINGS)[:, None], n=4, where="fit")
     assert_array_equal(found.codes, [2, 1, 2, 0])
 
 

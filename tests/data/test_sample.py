@@ -185,11 +185,11 @@ def test_forgetting_landmarks_and_duplicates(rng):
     assert model.moments_.weight == len(kept)
 
 
-def test_rows_with_words_come_and_go(rng):
-    words = np.array(["low", "mid", "top"])
+def test_rows_with_categories_are_added_and_removed(rng):
+    categories = np.array(["low", "mid", "top"])
     z = rng.normal(size=600)
-    X = np.column_stack([words[rng.integers(3, size=600)].astype(object), z])
-    Y = words[np.digitize(z, [-0.5, 0.5])]
+    X = np.column_stack([categories[rng.integers(3, size=600)].astype(object), z])
+    Y = categories[np.digitize(z, [-0.5, 0.5])]
     model = JointDistribution(random_state=0, tol=0.1).fit(X, Y)
     before = model.given(x=X[:4]).prob(lambda y: y == "top")
     model.partial_fit(X[:99], np.repeat("low", 99))

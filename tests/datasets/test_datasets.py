@@ -671,7 +671,7 @@ class TestPairs:
 
 class TestNormalPair:
     @given(d=st.integers(1, 4), seed=st.integers(0, 2**32 - 1))
-    def test_the_law_is_that_of_dense_formulas(self, d, seed):
+    def test_the_distribution_is_that_of_dense_formulas(self, d, seed):
         rng = np.random.default_rng(seed)
         A = rng.normal(size=(2 * d, 4 * d))
         C = A @ A.T

@@ -165,7 +165,7 @@ def test_a_subsample_takes_its_share_of_an_absolute_tolerance(rng):
 
 
 def test_rp_draws_pivots_in_proportion_to_the_residual():
-    """The first two pivots have the law of the sequential algorithm (chi-square)."""
+    """The first two pivots have the distribution of the sequential algorithm (chi-square)."""
     X = np.array([[0.0], [0.3], [1.5], [4.0], [9.0]])
     kernel = k.Gaussian(1.0) * k.Polynomial(1)  # unequal diagonal
     K = kernel(X, X)

@@ -1,4 +1,4 @@
-"""Orthonormal polynomials of a sample, and the joint law made of them."""
+"""Orthonormal polynomials of a sample, and the joint distribution made of them."""
 
 import pickle
 from functools import partial
@@ -90,7 +90,7 @@ class TestOrthonormal:
     @pytest.mark.parametrize("dist", LAWS)
     @pytest.mark.parametrize("d", [1, 2, 3, 5])
     @pytest.mark.parametrize("degree", [1, 2, 3, 4])
-    def test_every_law(self, dist, d, degree):
+    def test_every_distribution(self, dist, d, degree):
         rng = np.random.default_rng(d + degree)
         X = LAWS[dist](rng, (1000, d))
         found = polynomials(degree, X)

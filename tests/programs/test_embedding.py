@@ -144,7 +144,7 @@ def test_the_optimum_is_that_of_a_conic_solver(kernel_x):
         F, optimum, status = program.by_clarabel(*asked)
         nothing = asked == ("none", "sample") and solution.status is Status.INEXACT
         if solution.status is Status.INFEASIBLE or nothing:
-            # without a positive function of x some laws have no mass, if there are any
+            # without a positive function of x some distributions have no mass, if there are any
             mass = program.T.sum(axis=0) @ F @ program.features.T
             assert status != "Solved" or mass.min() < 1e-6
             assert not nothing or not solution.value.any()
@@ -197,7 +197,7 @@ def test_without_constraints_and_with_all_pivots_it_is_the_closed_form_of_the_pa
 
 @pytest.mark.parametrize(("normalization", "positivity"), BOTH)
 def test_where_nothing_is_violated_the_closed_form_is_returned(normalization, positivity):
-    """Cells of a table: their frequencies are laws already, without a ridge."""
+    """Cells of a table: their frequencies are distributions already, without a ridge."""
     X = np.repeat([0.0, 1.0, 2.0], [4, 6, 5])[:, None]
     Y = np.array([0, 0, 1, 2, 1, 1, 2, 2, 0, 0, 2, 2, 2, 1, 0], dtype=float)[:, None]
     program = case(X, Y, Delta(), Delta(), ridge=0.0, tol=0.0)
@@ -256,7 +256,7 @@ def test_functions_of_mean_zero_have_no_mass(normalization, positivity, rng):
 
 @given(seed=seeds, shift=st.sampled_from([0.0, 0.5, 1.0, 2.0]))
 @settings(max_examples=60)
-def test_laws_can_be_positive_if_a_linear_program_finds_a_positive_function(seed, shift):
+def test_weights_can_be_positive_if_a_linear_program_finds_a_positive_function(seed, shift):
     """Linear functions that are positive at all points; also where few are."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(30, 3)) + shift
@@ -274,7 +274,7 @@ def test_laws_can_be_positive_if_a_linear_program_finds_a_positive_function(seed
     assert_feasible(program, solution.value, "none", "sample")
 
 
-def test_rows_that_vanish_have_no_law_to_be_positive():
+def test_rows_that_vanish_have_no_distribution_to_be_positive():
     """An outlier that no pivot explains has features of zero."""
     program = sample_case(40)
     far = program._replace(
@@ -318,7 +318,7 @@ def test_rows_that_are_missing_join(monkeypatch, normalization, some, rng):
 
 @pytest.mark.parametrize("normalization", ["none", "average"])
 def test_pivots_that_are_nearly_the_same_leave_it_feasible(normalization, rng):
-    """The condition of S is 1e8: weights are not unique, but the laws are."""
+    """The condition of S is 1e8: weights are not unique, but the distributions are."""
     X = rng.normal(size=(200, 1))
     Y = X + 0.3 * rng.normal(size=(200, 1))
     program = case(X, Y, Gaussian(0.5), Gaussian(3.0), ridge=1e-4, tol=1e-14)

@@ -1,4 +1,4 @@
-"""Positivity on a grid: feasible for certain, and optimal by another solver's word."""
+"""Positivity on a grid: feasible for certain, and optimal by another solver."""
 
 import tracemalloc
 from dataclasses import replace

@@ -89,4 +89,4 @@ class TestInformationProjection:
         monkeypatch.setattr(tilting, "_MAX_STEPS", 1)
         theta, raised, _ = tilts.solve(t)
         assert np.isinf(raised).any()
-        assert_array_equal(theta[np.isinf(raised)], 0)  # the law of the sample
+        assert_array_equal(theta[np.isinf(raised)], 0)  # the distribution of the sample

@@ -18,6 +18,7 @@ from typing import TypeAlias, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
+from jointdist.data.protocols import RowSource
 from jointdist.data.table import Rows
 from jointdist.errors import is_whole, require
 
@@ -52,14 +53,14 @@ class Executor:
         whole = is_whole(self.block_rows, least=1)
         require(whole, "Executor", "block_rows", rule, self.block_rows)
 
-    def map(self, task: Task[T], *tables: Rows) -> Iterator[T]:
+    def map(self, task: Task[T], *tables: RowSource) -> Iterator[T]:
         """Yield the results of ``task`` over the row blocks, in the order of the rows.
 
         Parameters
         ----------
         task : callable
             Called with the number of the first row and one block of each table.
-        *tables : Rows
+        *tables : RowSource
             The tables, all with the same number of rows.
         """
         n, step = tables[0].n, self.block_rows
@@ -96,7 +97,7 @@ class Executor:
             for item in chain(first, waiting):
                 yield work(item)
 
-    def reduce(self, combine: Callable[[T, T], T], task: Task[T], *tables: Rows) -> T:
+    def reduce(self, combine: Callable[[T, T], T], task: Task[T], *tables: RowSource) -> T:
         """Return the results of ``task`` over the row blocks, combined from left to right.
 
         Parameters

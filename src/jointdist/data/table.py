@@ -27,7 +27,7 @@ _SCAN = 65_536  # rows of a block in the search for the first bad number
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """A table of ``n`` rows and ``d`` columns, read as blocks of float64.
+    """A table of ``n`` rows and ``d`` columns, a :class:`~jointdist.data.protocols.RowSource`.
 
     Attributes
     ----------
