@@ -379,7 +379,9 @@ class TestSearches:
 
     def test_halving(self):
         X, y = wavy(240)
-        model = JointDistribution(Gaussian().on(0), regularization=1e-3, random_state=0)
+        model = JointDistribution(
+            Gaussian().on(0), Gaussian(), regularization=1e-3, random_state=0
+        )
         grid = {"kernel_x__kernel__scale": [0.01, 1.0, 100.0], "tol": [1e-3, 1e-4]}
         search = HalvingGridSearchCV(model, grid, cv=3, random_state=0).fit(X, y)
         assert search.best_params_["kernel_x__kernel__scale"] == 1.0
@@ -388,7 +390,7 @@ class TestSearches:
 
     def test_random_draws(self):
         X, y = wavy()
-        model = ConditionalMeanEmbedding(Gaussian().on(0), random_state=0)
+        model = ConditionalMeanEmbedding(Gaussian().on(0), Gaussian(), random_state=0)
         drawn = {
             "kernel_x__kernel__scale": loguniform(0.1, 10.0),
             "regularization": loguniform(1e-4, 1e-1),
@@ -403,7 +405,8 @@ class TestSearches:
 
     def test_kernels_and_their_scales_together(self):
         X, y = wavy()
-        model = JointDistribution(regularization=1e-3, random_state=0)
+        arguments = {"kernel_y": Gaussian(), "regularization": 1e-3, "random_state": 0}
+        model = JointDistribution(**arguments)
         grid = {
             "kernel_x": [Gaussian(), Laplace()],
             "kernel_x__scale": [(0.5, 50.0), (100.0, 0.1)],
@@ -412,6 +415,6 @@ class TestSearches:
 
         def make(kernel, scale):
             kernel = type(kernel)(scale)
-            return JointDistribution(kernel, regularization=1e-3, random_state=0)
+            return JointDistribution(kernel, **arguments)
 
         self.check(GridSearchCV(model, grid, cv=splits), make, splits, X, y)
