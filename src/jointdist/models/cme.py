@@ -188,18 +188,10 @@ class ConditionalMeanEmbedding(DistributionEstimator):
     def fit(self, X: object, Y: object, sample_weight: object = None) -> Self:
         """Learn the conditional distributions.
 
-        Arrays of up to 64 MB are copied. Larger ones, and files, are read where they are
-        whenever a distribution needs them, and must not change.
-
         Parameters
         ----------
-        X : array, DataFrame or sequence of shape (n, d_x)
-            The rows of X; columns of strings are categorical.
-        Y : array, DataFrame or sequence of shape (n,) or (n, d_y)
-            The rows of Y.
-        sample_weight : array of shape (n,), optional
-            Weights of the rows: a row of weight two counts as two rows, and the sum of the
-            weights as the number of rows.
+        X, Y, sample_weight
+            As in :meth:`JointDistribution.fit <jointdist.JointDistribution.fit>`.
 
         Returns
         -------

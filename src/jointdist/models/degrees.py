@@ -3,36 +3,29 @@
 from dataclasses import dataclass
 from math import comb
 
-import numpy as np
-
-from jointdist._array import array_namespace, device, to_numpy
+from jointdist._array import to_numpy
 from jointdist._progress import progress
-from jointdist.data.executor import Executor, executor_for
+from jointdist.data.executor import Executor
 from jointdist.data.sample import Sample
-from jointdist.errors import Text, require
-from jointdist.lowrank.basis import Basis, host_features
-from jointdist.lowrank.polynomial_map import PolynomialMap
+from jointdist.lowrank.basis import host_features
 from jointdist.lowrank.polynomials import Polynomials, orthonormal_polynomials
 from jointdist.lowrank.reduction import moments
 from jointdist.models._arguments import PairedData
-from jointdist.models.coefficients import Marginals, PolynomialPositivity, Problem, path
+from jointdist.models.coefficients import Marginals, PolynomialPositivity, path
+from jointdist.models.polynomial_problem import (
+    MOST_FUNCTIONS,
+    feasible_degrees,
+    polynomial_executor,
+    polynomial_problem,
+)
 from jointdist.selection.config import Selection
 from jointdist.selection.cross_validation import CrossValidation
 from jointdist.selection.fold_moments import sum_without
 from jointdist.selection.result import Selected
 from jointdist.selection.trial import Outcomes, Trial
 
-__all__ = [
-    "ChosenDegree",
-    "DegreeSearch",
-    "feasible_degrees",
-    "polynomial_executor",
-    "polynomial_problem",
-    "select_degree",
-]
+__all__ = ["ChosenDegree", "DegreeSearch", "select_degree"]
 
-_MOST_FUNCTIONS = 2048  # of a side: their Gram matrix takes 32 MB
-_BLOCK_ROWS = 8192  # polynomials are few, so that larger blocks are faster
 _HIGHEST = 4  # degree that is tried: higher ones overfit heavy tails
 _ROWS_PER_FUNCTION = 2  # at least, for a degree that is tried
 _UNIT = 10.0  # of the ridges that are tried, which run from 1e-6 to 1e3
@@ -127,7 +120,7 @@ def _tried(search: DegreeSearch, validation: CrossValidation) -> list[int]:
     if not isinstance(search.degree, str):
         return [search.degree]
     widths, step = (validation.sample.x.d, validation.sample.y.d), search.step
-    most = min(_MOST_FUNCTIONS, validation.size / _ROWS_PER_FUNCTION)
+    most = min(MOST_FUNCTIONS, validation.size / _ROWS_PER_FUNCTION)
     degrees = range(step, _HIGHEST + 1, step)
     few = [q for q in degrees if max(comb(d + q, q) for d in widths) <= most]
     return few or [step]
@@ -168,80 +161,3 @@ def _enter(
     ridges = validation.ridges(search.regularization, unit)
     ranks = {"rank_x": whole.x.rank, "rank_y": whole.y.rank}
     validation.enter(trial, ridges, degree=degree, **ranks)
-
-
-def feasible_degrees(where: str, sample: Sample, degree: int, step: int) -> tuple[int, int]:
-    """Return for each side the degree, or the highest one with few enough functions.
-
-    Parameters
-    ----------
-    where : str
-        The estimator, for messages.
-    sample : Sample
-        The rows.
-    degree : int
-        The degree that is wanted.
-    step : int
-        The lowest degree, and the step to the next.
-    """
-    found = []
-    for name, d in ("X", sample.x.d), ("Y", sample.y.d):
-        own = degree
-        while own > step and comb(own + d, own) > _MOST_FUNCTIONS:
-            own -= step
-        m, rule = comb(own + d, own), f"of at most {_MOST_FUNCTIONS:,} functions"
-        got = Text(f"{m:,}, from {d} columns")
-        require(m <= _MOST_FUNCTIONS, where, name, rule, got)
-        found.append(own)
-    return found[0], found[1]
-
-
-def polynomial_executor(sample: Sample, executor: Executor | None) -> Executor:
-    """Return the executor given, or one with blocks that suit few functions.
-
-    Parameters
-    ----------
-    sample : Sample
-        The rows.
-    executor : Executor, optional
-        The one that is given.
-    """
-    ours = executor is None and sample.x.in_host_memory
-    return executor_for(sample.x, Executor(block_rows=_BLOCK_ROWS) if ours else executor)
-
-
-def polynomial_problem(
-    functions: Polynomials, sample: Sample, marginals: Marginals, executor: Executor | None
-) -> Problem:
-    """Return the problem in the basis of orthonormal polynomials.
-
-    Parameters
-    ----------
-    functions : Polynomials
-        The polynomials of both sides, and their moments.
-    sample : Sample
-        The rows.
-    marginals : {"free", "total", "exact"}
-        The constraint on the marginals.
-    executor : Executor, optional
-        Runs the row blocks.
-    """
-    weight, centred = functions.moments.weight, marginals == "exact"
-    return Problem(
-        _orthonormal_basis(functions.x, weight, centred=centred),
-        _orthonormal_basis(functions.y, weight, centred=centred),
-        functions.moments,
-        sample,
-        marginals,
-        polynomial_executor(sample, executor),
-    )
-
-
-def _orthonormal_basis(functions: PolynomialMap, weight: float, *, centred: bool) -> Basis:
-    """Return the polynomials as a basis; if centred, the constant becomes zero."""
-    core = functions.core
-    xp = array_namespace(core)
-    eye = xp.eye(functions.rank, dtype=core.dtype, device=device(core))
-    constant = eye[0, :] if centred else xp.zeros_like(eye[0, :])
-    squares = (1 - constant) * weight
-    return Basis(functions, eye, squares, constant, np.empty(0, np.intp), 0.0, 0.0)

@@ -19,6 +19,7 @@ from jointdist.distributions.marginal import marginal_scores
 from jointdist.errors import InfeasibleError
 from jointdist.lowrank.basis import Basis, host_features
 from jointdist.lowrank.novelty import TRUSTED, largest_kernel
+from jointdist.lowrank.ridge import leave_one_out_residuals
 from jointdist.models._arguments import PairedData
 from jointdist.models.pivot_support import pivot_support, summed_weights
 from jointdist.programs import Solution, Status
@@ -28,7 +29,6 @@ from jointdist.projection.projected import TUNING_ROWS, Projector
 __all__ = ["Embedding"]
 
 _LEAST_MASS = 0.1  # of an embedding that has any skill; less says next to nothing
-_ALONE = 1 - 1e-9  # the leverage of a row, at most
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -177,8 +177,7 @@ class Embedding:
     def _leave_one_out(self, rows: Index, w: Vector) -> Vector:
         r"""Return the coefficients at rows of the model fitted without each, in closed form.
 
-        An embedding is a ridge regression, so that without row k, of weight w, it is
-        :math:`(\hat\mu - h k_Y(y_k, \cdot)) / (1 - h)`, with the leverage h.
+        An embedding is a ridge regression of the functions of Y.
         """
         sample, n, each = self.sample, self.sample.size, np.arange(len(rows))
         psi = host_features(self.basis_x, sample.x.take(rows))
@@ -193,8 +192,7 @@ class Embedding:
             h = found[each, rows] * w / whole
             own = np.zeros_like(found)
             own[each, rows] = 1.0
-        h = np.minimum(h, _ALONE)[:, None]
-        found = (found - h * own) / (1 - h)
+        found = own - leave_one_out_residuals(own - found, h[:, None])
         if self.row_weights is None:
             found = found @ to_numpy(self.basis_y.expansion).T
         weights = summed_weights(found.T, self.which)

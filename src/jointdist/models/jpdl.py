@@ -36,16 +36,14 @@ from jointdist.models.coefficients import (
     solve,
     solve_squares,
 )
-from jointdist.models.degrees import (
-    ChosenDegree,
-    DegreeSearch,
+from jointdist.models.degrees import ChosenDegree, DegreeSearch, select_degree
+from jointdist.models.joint import Joint
+from jointdist.models.joint_estimator import JointEstimator
+from jointdist.models.polynomial_problem import (
     feasible_degrees,
     polynomial_executor,
     polynomial_problem,
-    select_degree,
 )
-from jointdist.models.joint import Joint
-from jointdist.models.joint_estimator import JointEstimator
 from jointdist.selection.config import Selection, require_selection
 
 if TYPE_CHECKING:
@@ -179,18 +177,11 @@ class PolynomialJointDistribution(JointEstimator):
     def fit(self, X: object, Y: object, sample_weight: object = None) -> Self:
         """Learn the joint distribution.
 
-        Arrays of up to 64 MB are copied. Larger ones, and files, are read where they are
-        whenever a distribution needs them, and must not change.
-
         Parameters
         ----------
-        X : array, DataFrame or sequence of shape (n, d_x)
-            The rows of X, numbers only.
-        Y : array, DataFrame or sequence of shape (n,) or (n, d_y)
-            The rows of Y, numbers only.
-        sample_weight : array of shape (n,), optional
-            Weights of the rows: a row of weight two counts as two rows, and the sum of the
-            weights as the number of rows.
+        X, Y, sample_weight
+            As in :meth:`JointDistribution.fit <jointdist.JointDistribution.fit>`; numeric
+            columns only.
 
         Returns
         -------
