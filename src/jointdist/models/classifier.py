@@ -285,13 +285,12 @@ class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
         return joint
 
     def _signed(self, method: str, X: object) -> Vector:
-        """Return the probabilities of all labels for rows of X, perhaps signed.
-
-        Where the mass of a distribution is not positive, those of the sample.
+        """Return the signed probabilities of labels; those of the sample if the mass is not
+        positive.
         """
         check_is_fitted(self)
-        encodings = self.joint_._data.encodings  # noqa: SLF001
-        x = read_x(self, encodings[0], X, where=f"{_NAME}.{method}")
+        encoding, _ = self.joint_._data.encodings  # noqa: SLF001
+        x = read_x(self, encoding, X, where=f"{_NAME}.{method}")
         dists = self.joint_._fitted.of_y(x)  # noqa: SLF001
         labels, sums = dists.support.distinct
         found = dists.expected(sums.T)
