@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from jointdist import pivoted_cholesky
 from jointdist.data.executor import Executor
 from jointdist.kernels import Gaussian, Matern
-from jointdist.lowrank.ridge import ridge_regression
+from jointdist.lowrank.ridge import leave_one_out_residuals, ridge_regression
 
 N, RIDGES = 40, np.array([1e-6, 1e-3, 1e-1, 10.0])
 
@@ -109,3 +109,11 @@ def test_targets_far_from_zero():
     assert_allclose(
         far.predict(low.rows, ridge) - 1e9, near.predict(low.rows, ridge), atol=1e-6
     )
+
+
+def test_interpolation_does_not_look_perfect():
+    """At a leverage of nearly one, residuals of rounding are not taken for a good fit."""
+    rounding = np.array([1e-13])
+    assert leave_one_out_residuals(rounding, np.array([1.0])) > 0.05
+    assert leave_one_out_residuals(rounding, np.array([1 + 1e-15])) > 0.05
+    assert_allclose(leave_one_out_residuals(np.ones(2), np.array([0.0, 0.75])), [1, 4])
