@@ -66,7 +66,13 @@ def test_p_values_are_uniform_also_where_weights_depend_on_y():
         rng = np.random.default_rng(seed)
         X, y = rng.normal(size=(120, 1)), (rng.random(120) < 0.1) + 0.0
         w = np.where(y == 1, 9.0, 1.0)
-        fit = jd.JointDistribution(Gaussian(1.0), Gaussian(1.0), max_rank=8, tol=0.05)
+        fit = jd.JointDistribution(
+            Gaussian(1.0),
+            Gaussian(1.0),
+            max_rank=8,
+            tol=0.05,
+            selection=jd.Selection(cv=0.2),
+        )
         told = fit.fit(X, y, sample_weight=w).dependence(permutations=99, random_state=seed)
         found.append(told.p_value)
     jitter = np.random.default_rng(0).random(100) / 100

@@ -25,7 +25,7 @@ from jointdist.lowrank.basis import double_orthogonal
 from jointdist.lowrank.cholesky import pivoted_cholesky
 from jointdist.lowrank.reduction import reduce_sample
 from jointdist.models import coefficients as fitting
-from jointdist.programs import closed_form, grid_positive
+from jointdist.programs import Objective, closed_form, grid_positive, pivot_positive
 
 MARGINALS = ["free", "total", "exact"]
 KERNELS = {
@@ -226,11 +226,12 @@ def test_marginals_are_kept_iff_the_sums_vanish(marginals, sample, kernel):
     X, Y = sample
     model = fitted((kernel, Gaussian(0.8)), X, Y, marginals=marginals)
     h, n = model.ratio(X, Y, grid=True) - 1, len(X)
-    for rows, table in ((X, h), (Y, h.T)):
+    for of, rows, table in (("x", X, h), ("y", Y, h.T)):
         _, ties = np.unique(rows, axis=0, return_inverse=True)
         sums = np.bincount(ties.ravel(), table.sum(axis=1))
         own = np.bincount(ties.ravel()) / n
-        under_q = np.bincount(ties.ravel(), (1 + table).sum(axis=1)) / n**2
+        marginal = model.marginal(of)
+        under_q = np.bincount(ties.ravel(), marginal.mass() * marginal.weights()[0])
         assert_allclose(under_q - own, sums / n**2, atol=1e-13)
         kept, vanish = np.abs(under_q - own).max() < 1e-9, np.abs(sums).max() < 1e-9 * n**2
         assert kept == vanish
@@ -438,17 +439,29 @@ def fitted_in_time(kernels, X, Y, **options):
 
 @given(seed=seeds, size=st.tuples(st.integers(1, 4), st.integers(1, 4)))
 def test_the_least_product_is_at_a_corner(seed, size):
-    """Eq. `eq:condpos` is the least value of 1 + <x, H> over the box of all x."""
+    """Eq. `eq:condpos` is the least value of 1 + <x, H> over the box of all x.
+
+    The program leaves coefficients for which it is not negative, and makes others zero there.
+    """
     rng = np.random.default_rng(seed)
-    H, a = rng.normal(size=size), rng.normal(size=size)
-    b = a + rng.exponential(size=size)
+    a, b = -rng.exponential(size=size), rng.exponential(size=size)
+    objective = Objective(rng.normal(size=size), np.ones(size[0]), np.ones(size[1]), 0.0)
+    H = pivot_positive(objective, *map(np.eye, size), a, b, tol=1e-9).value
     corners = np.array(np.meshgrid(*[[0, 1]] * H.size)).reshape(H.size, -1).T
     corners = corners[rng.permutation(len(corners))[:1024]].reshape(-1, *size)
-    least = 1 + np.sum(a * np.maximum(H, 0) - b * np.maximum(-H, 0))
+
+    def least(H):
+        return 1 + np.sum(a * np.maximum(H, 0) - b * np.maximum(-H, 0))
+
     values = 1 + np.sum((a + (b - a) * corners) * H, axis=(1, 2))
-    assert values.min() >= least - 1e-12
+    assert values.min() >= max(least(H), 0) - 1e-12
     if H.size <= 10:
-        assert values.min() == pytest.approx(least, abs=1e-12)
+        assert values.min() == pytest.approx(least(H), abs=1e-12)
+    free = closed_form(objective).value
+    if least(free) >= 0:
+        assert_allclose(H, free)
+    else:
+        assert least(H) == pytest.approx(0, abs=1e-9)
 
 
 @pytest.mark.parametrize("marginals", MARGINALS)

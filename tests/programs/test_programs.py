@@ -288,8 +288,9 @@ def test_the_elementary_identity(a, width, y):
     """Eq. `elemineq`: the least of x y over an interval takes one of its ends."""
     b = a + width
     inside = np.linspace(a, b, 7) * y
-    assert inside.min() >= min(a * y, b * y) - 1e-12
-    assert_allclose(min(a * y, b * y), a * max(y, 0) - b * max(-y, 0), atol=1e-12)
+    (((least,),), _) = product_bounds([a], [b], [y], [y])
+    assert inside.min() >= least - 1e-12
+    assert_allclose(least, a * max(y, 0) - b * max(-y, 0), atol=1e-12)
 
 
 @settings(max_examples=150)
