@@ -631,7 +631,7 @@ class TestPairs:
         assert X.flags.c_contiguous
         assert Y.flags.c_contiguous
         again = pair.draw(100, random_state=np.random.default_rng(4))
-        monkeypatch.setattr("jointdist.datasets.simulated._BLOCK", 33)
+        monkeypatch.setattr("jointdist.datasets._designs._BLOCK", 33)
         blocks = pair.draw(100, random_state=4)
         for draw in (again, blocks):
             assert_allclose(draw[0], X, rtol=1e-13, atol=1e-14)

@@ -7,7 +7,8 @@ distribution whose conditional distributions are known.
 from jointdist.datasets.correlation import random_correlation
 from jointdist.datasets.flights import load_flights
 from jointdist.datasets.french import fetch_french_portfolios
-from jointdist.datasets.simulated import NormalPair, RunningAverages
+from jointdist.datasets.normal_pair import NormalPair
+from jointdist.datasets.running_averages import RunningAverages
 from jointdist.datasets.table import Table
 
 __all__ = [

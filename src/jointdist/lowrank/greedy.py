@@ -6,9 +6,8 @@ Pivots at random, for which nothing of size n × m is stored, are in
 :mod:`jointdist.lowrank.randomized`.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,68 +21,15 @@ from jointdist.lowrank.features import (
     kernel_diagonal,
     kernel_matrix,
 )
+from jointdist.lowrank.one_by_one import largest_residual, one_by_one, weighted_sum
 
-__all__ = [
-    "column_norms",
-    "greedy",
-    "largest_residual",
-    "one_by_one",
-]
+__all__ = ["greedy"]
 
 # Between two passes, pivots are sought among one row in 32, and among 1,024 rows at least: few
 # enough to cost little beside a pass, many enough for dozens of pivots a pass.
 _CONTEST_SHARE, _CONTEST_ROWS = 32, 1024
 # Pivots sought between two passes: as many as there are already, and at least these.
 _BATCH_MIN = 32
-
-
-Rule: TypeAlias = Callable[[Kernel, Array, Array, Array, Array | None], Array]
-
-
-def one_by_one(search: PivotSearch, rule: Rule) -> Pivots:
-    r"""Run Algorithm `algo:bioChol` to the letter, with the pivot rule given.
-
-    Each step computes, with :math:`d` the diagonal of what is left,
-
-    .. math::
-        p = \arg\max_i \text{rule}_i, \qquad
-        \ell = \frac{1}{\sqrt{d_p}} (K - L L^\top) e_p, \qquad
-        d \leftarrow d - \ell \odot \ell.
-
-    Costs :math:`O(n m^2)` time in ``m`` passes over the stored factor, ``n m`` memory.
-    """
-    kernel, rows, goal = search.kernel, search.rows, search.goal
-    X = rows.read(0, rows.n)
-    xp = array_namespace(X)
-    w = None if search.weights is None else like(search.weights, X)
-    d = diagonal = kernel_diagonal(kernel, X)
-    search.require_psd(to_numpy(d), to_numpy(d), rank=0, start=0)
-    trace = _total(d, w)
-    L = xp.empty((min(64, goal.max_rank), rows.n), dtype=d.dtype, device=device(X))
-    pivots: list[int] = []
-
-    while _total(d, w) > goal.budget(trace) and len(pivots) < goal.max_rank:
-        m = len(pivots)
-        alive = xp.where(d > search.rounding(m) * diagonal, d, 0.0)
-        p = int(xp.argmax(rule(kernel, X, L[:m, :], alive, w)))
-        if not float(alive[p]) > 0:
-            break
-        column = kernel_matrix(kernel, X[p : p + 1, :], X)[0, :] - L[:m, p] @ L[:m, :]
-        column = column / xp.sqrt(d[p])
-        d = d - column**2
-        search.require_psd(to_numpy(d), to_numpy(diagonal), rank=m + 1, start=0)
-        d = xp.clip(d, min=0)
-        d[p] = 0
-        if m == L.shape[0]:
-            L = xp.concat([L, xp.empty_like(L)], axis=0)
-        L[m, :] = column
-        pivots.append(p)
-
-    chosen = np.asarray(pivots, dtype=np.intp)
-    places = like(chosen.astype(np.int64), X)
-    core = xp.tril(xp.take(L[: len(pivots), :], places, axis=1).T)
-    found = FeatureMap(kernel, rows.take(chosen), core)
-    return Pivots(found, chosen, trace, _total(d, w))
 
 
 def greedy(search: PivotSearch) -> Pivots:
@@ -105,7 +51,7 @@ def greedy(search: PivotSearch) -> Pivots:
     w = None if search.weights is None else like(search.weights, X)
     d = diagonal = kernel_diagonal(kernel, X)
     search.require_psd(to_numpy(d), to_numpy(d), rank=0, start=0)
-    trace = error = _total(d, w)
+    trace = error = weighted_sum(d, w)
     L = xp.empty((min(64, goal.max_rank), rows.n), dtype=d.dtype, device=device(X))
     pivots = np.empty(0, dtype=np.intp)
 
@@ -133,7 +79,7 @@ def greedy(search: PivotSearch) -> Pivots:
         free = np.ones(rows.n)
         free[pivots] = 0.0
         d = xp.clip(d, min=0) * like(free, X)
-        error = _total(d, w)
+        error = weighted_sum(d, w)
 
     places = like(pivots.astype(np.int64), X)
     core = xp.tril(xp.take(L[: len(pivots), :], places, axis=1).T)
@@ -216,28 +162,3 @@ def _contest(
     chosen = np.asarray(new, dtype=np.intp)
     core = xp.take(F[m:, :], like(chosen.astype(np.int64), X), axis=1)
     return few[chosen], xp.tril(core.T)
-
-
-def largest_residual(
-    _kernel: Kernel, _X: Array, _L: Array, d: Array, w: Array | None
-) -> Array:
-    """Rank rows by their residual diagonal: the paper's greedy rule."""
-    return d if w is None else array_namespace(d).where(w > 0, d, -1.0)
-
-
-def column_norms(kernel: Kernel, X: Array, L: Array, d: Array, w: Array | None) -> Array:
-    """Rank rows by the norm of their column of the Schur complement.
-
-    The complement is summed up in row blocks, anew at each step: for small n only.
-    """
-    xp = array_namespace(X)
-    norms, step = xp.zeros_like(d), 512
-    for a in range(0, X.shape[0], step):
-        b = min(a + step, X.shape[0])
-        squares = (kernel_matrix(kernel, X[a:b, :], X) - L[:, a:b].T @ L) ** 2
-        norms += xp.sum(squares, axis=0) if w is None else w[a:b] @ squares
-    return norms if w is None else xp.where(w > 0, norms, -1.0)
-
-
-def _total(d: Array, w: Array | None) -> float:
-    return float(array_namespace(d).sum(d)) if w is None else float(w @ d)

@@ -16,7 +16,8 @@ from jointdist.data.table import Rows
 from jointdist.errors import Text, ToleranceWarning, require, warn_user
 from jointdist.lowrank.factor import Goal, LowRank, Pivoting, Pivots, PivotSearch
 from jointdist.lowrank.features import FeatureMap, kernel_diagonal, kernel_matrix
-from jointdist.lowrank.greedy import column_norms, greedy, one_by_one
+from jointdist.lowrank.greedy import greedy
+from jointdist.lowrank.one_by_one import column_norms, one_by_one
 
 __all__ = [
     "SUBSAMPLE",

@@ -6,8 +6,9 @@ shows a figure or changes a style. They need matplotlib (``pip install jointdist
 
 from jointdist.plots.calibration import pit_histogram, reliability
 from jointdist.plots.choice import ridge_path, scale_map
+from jointdist.plots.fan import fan
+from jointdist.plots.maps import density_map, ratio_map
 from jointdist.plots.spectra import eigenvalues, trace_error
-from jointdist.plots.sweep import density_map, fan, ratio_map
 
 __all__ = [
     "density_map",

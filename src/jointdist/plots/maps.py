@@ -1,90 +1,23 @@
-"""Conditional quantiles, densities and the ratio to independence along one column."""
+"""Conditional densities, and the ratio to independence, over one column and the outcome."""
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from jointdist._array import Vector, to_numpy
-from jointdist.data.encoding import learn_encoding
-from jointdist.distributions.conditional import Conditional
-from jointdist.distributions.drawing import axes, band
+from jointdist._array import Vector
+from jointdist.distributions.drawing import axes
 from jointdist.errors import Text, require
-from jointdist.plots._line import Line, along, middle
+from jointdist.plots._axes import scalar_distributions, titled
+from jointdist.plots._line import along, middle
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["density_map", "fan", "ratio_map"]
+__all__ = ["density_map", "ratio_map"]
 
 _STEPS = 200  # points at which densities are drawn
 _FAINT = 0.01  # share of the largest density, below which a negative one is not marked
 _TICKS = (0, 0.25, 0.5, 0.75, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-
-
-def fan(
-    model: Any,
-    X: object,
-    Y: object = None,
-    *,
-    column: int | str = 0,
-    at: object = None,
-    levels: ArrayLike = (0.05, 0.25, 0.5, 0.75, 0.95),
-    ax: "Axes | None" = None,
-) -> "Axes":
-    """Draw conditional quantiles of Y over one column of X, as a fan.
-
-    Over the middle 99 % of the values in the sample; the other columns are fixed.
-
-    Parameters
-    ----------
-    model : estimator
-        A fitted model of one numeric column Y.
-    X : array, DataFrame or sequence of shape (n, d_x)
-        Rows of X, from which ranges and medians are taken.
-    Y : array, DataFrame or sequence of shape (n,), optional
-        The observed outcomes, shown as points: at most 2,000, of rows with the fixed
-        categories.
-    column : int or str, default=0
-        The column of X, by number or name.
-    at : sequence of d_x values, optional
-        A row of X with the values at which the other columns are fixed. By default their
-        medians, and the most frequent categories.
-    levels : array of shape (l,), default=(0.05, 0.25, 0.5, 0.75, 0.95)
-        The levels of the quantiles, symmetric about one half.
-    ax : Axes, optional
-        Where to draw; by default on new axes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from jointdist import JointDistribution, plots
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.uniform(size=(500, 2))
-    >>> y = X[:, 0] * (1 + rng.normal(size=500))
-    >>> ax = plots.fan(JointDistribution(random_state=0).fit(X, y), X, y, column=0)
-    >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ['90 %', '50 %', 'median', 'sample']
-    """
-    where, p = "fan", np.unique(levels)
-    inside = p.dtype.kind == "f" and p.size and p[0] > 0 and p[-1] < 1
-    rule = "numbers between 0 and 1, symmetric about one half"
-    require(inside and np.allclose(p + p[::-1], 1), where, "levels", rule, levels)
-    line = along(where, X, column, at)
-    dist = _scalar_distributions(where, model, line)
-    quantiles, half = dist.quantile(p), len(p) // 2
-    points = None if Y is None else _points(where, Y, line)
-    ax = axes(where, ax)
-    for i in range(half):
-        ends, inside = (quantiles[:, i], quantiles[:, -1 - i]), p[-1 - i] - p[i]
-        band(ax, line.values, ends, f"{100 * inside:.3g} %", alpha=0.2 + 0.3 * i / half)
-    if len(p) % 2:
-        ax.plot(line.values, quantiles[:, half], color="black", label="median")
-    if points is not None:
-        ax.plot(*points, ".", color="0.4", markersize=2.5, zorder=0.5, label="sample")
-    ax.margins(x=0)
-    ax.legend()
-    return _titled(ax, line, dist.encoding.titles("Y")[0])
 
 
 def density_map(
@@ -122,7 +55,7 @@ def density_map(
     """
     where = "density_map"
     line = along(where, X, column, at)
-    dist = _scalar_distributions(where, model, line)
+    dist = scalar_distributions(where, model, line)
     got = Text("a discrete variable; draw `fan`, or a few distributions by `plot`")
     require(not dist.is_discrete, where, "model", "of a Y with a density", got)
     low, high = middle(dist.support_points())
@@ -133,7 +66,7 @@ def density_map(
     image = _image(ax, line.values, y, heights.T, "Blues", vmin=0, vmax=top)
     _hatch(ax, line.values, y, heights.T, below=-_FAINT * top)
     ax.figure.colorbar(image, ax=ax, label="density")
-    return _titled(ax, line, dist.encoding.titles("Y")[0])
+    return titled(ax, line, dist.encoding.titles("Y")[0])
 
 
 def ratio_map(
@@ -199,34 +132,7 @@ def ratio_map(
     bar = ax.figure.colorbar(image, ax=ax, ticks=ticks, label="ratio to independence")
     bar.ax.set_yticklabels([f"{tick:g}" for tick in ticks])
     bar.ax.minorticks_off()
-    return _titled(ax, x, y.title, y.held)
-
-
-def _scalar_distributions(where: str, model: Any, line: Line) -> Conditional:
-    """Return the distributions of one numeric column along a line."""
-    known = hasattr(model, "given")
-    require(
-        known, where, "model", "of conditional distributions, with a method `given`", model
-    )
-    dist: Conditional = model.given(line.table)
-    encoding = dist.encoding
-    got = Text(f"{encoding.width} columns" if encoding.numeric else "categories")
-    ok = encoding.width == 1 and encoding.numeric
-    require(ok, where, "model", "of one numeric column Y", got)
-    return dist
-
-
-def _points(where: str, Y: object, line: Line) -> tuple[Vector, Vector]:
-    """Return some of the sample, within the middle of both sides."""
-    encoding, rows = learn_encoding(Y, where=where, name="Y", vector=True)
-    got = Text(f"{rows.n} rows of {encoding.width}")
-    rule = f"one number for each of the {line.n} rows of `X`"
-    ok = encoding.numeric and (rows.n, encoding.width) == (line.n, 1)
-    require(ok, where, "Y", rule, got)
-    x, y = line.points, to_numpy(rows.take(line.shown))[:, 0]
-    low, high = middle(y)
-    seen = (x >= line.values[0]) & (x <= line.values[-1]) & (y >= low) & (y <= high)
-    return x[seen], y[seen]
+    return titled(ax, x, y.title, y.held)
 
 
 def _image(ax: "Axes", x: Vector, y: Vector, z: Vector, cmap: str, **scale: Any) -> Any:
@@ -258,12 +164,3 @@ def _hatch(ax: "Axes", x: Vector, y: Vector, z: Vector, *, below: float) -> None
     ax.contour(x, y, z, levels=[below], colors="0.2", linewidths=0.8, linestyles="-")
     ax.fill_between([], [], facecolor=face, edgecolor=edge, hatch=hatch, label="negative")
     ax.legend()
-
-
-def _titled(ax: "Axes", line: Line, y: str, held: str = "") -> "Axes":
-    ax.set_xlabel(line.title)
-    ax.set_ylabel(y)
-    title = ", ".join(filter(None, [line.held, held]))
-    if title:
-        ax.set_title(title, loc="left", fontsize="small")
-    return ax
