@@ -1,4 +1,4 @@
-# Every job by name; `make demo` and `make test` install all they need into .venv.
+# All tasks by name; `make demo` and `make test` install what they need into .venv.
 
 PYTHON ?= python3
 VENV := .venv
@@ -39,7 +39,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/selection.py
 	$(BIN)/python benchmarks/projection.py
 
-# The paper's experiments at its sizes, for hours; what is there is not computed again.
+# The paper's experiments at its sizes, which takes days; interrupted studies resume.
 experiments: $(VENV)/.dev
 	$(BIN)/python -m experiments all --preset full --jobs $(JOBS)
 
@@ -54,12 +54,12 @@ $(EXPERIMENTS): $(VENV)/.dev
 peers: $(VENV)/.peers
 	$(BIN)/python -m benchmarks.peers --preset $(PRESET)
 
-# The exam of valid laws, beside other packages; what is there is not computed again.
-quality: PRESET = exam
+# Evaluation of proper distributions against other packages; an interrupted one resumes.
+quality: PRESET = evaluation
 quality: $(VENV)/.peers
 	$(BIN)/python -m benchmarks.quality --preset $(PRESET) --jobs $(JOBS)
 
-# Pages and pictures of docs/results, from its tables.
+# Pages and figures of docs/results, from its tables.
 pages: $(VENV)/.dev
 	$(BIN)/python -m experiments pages
 
@@ -67,7 +67,7 @@ clean:
 	rm -rf $(VENV) results demo.png build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# A new pip, because dependency groups need it; then what the job needs, at tested versions.
+# Dependency groups need a recent pip; then the packages of each task, at tested versions.
 $(VENV)/.pip: constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --constraint constraints.txt --upgrade pip

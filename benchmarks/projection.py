@@ -11,7 +11,8 @@ from measure import seconds
 from jointdist import Conditional, DistributionRegressor, JointDistribution
 from jointdist.data.executor import Executor
 from jointdist.kernels import Gaussian
-from jointdist.programs.tilting import Exponential, isotonic
+from jointdist.programs.isotonic import isotonic
+from jointdist.programs.tilting import Exponential
 
 SEED = 0
 LAWS, CELLS, FEATURES = 20_000, 512, 15

@@ -133,8 +133,9 @@ class Grid:
         ys = list(Executor().each(lambda kernel: self.side(1, kernel), scales))
 
         def by_y(kernel: Gaussian) -> list[list[float]]:
-            x = self.side(0, kernel)
-            trials = (self.model._trial(self.split, x, y, 0) for y in ys)  # noqa: SLF001
+            x, data = self.side(0, kernel), self.model._data  # noqa: SLF001
+            fit = self.model._fit_without  # noqa: SLF001
+            trials = (fit(data, self.split, x, y, 0) for y in ys)
             return [[test_crps(trial, ridge) for ridge in ridges] for trial in trials]
 
         scales = [widened(k, power) for k in self.kernels for power in self.powers]
@@ -159,6 +160,7 @@ class Grid:
             regularization=STRENGTHS[strength] / len(self.split.X),
             tol=self.split.tol,
             max_rank=RANK,
+            positivity="none",
             random_state=SEED,
         )
         return self.split.crps(model.fit(self.split.X, self.split.y))
@@ -200,7 +202,7 @@ class Result:
         """Return all of a split."""
         crps, models, times = {}, {}, {}
         for way, how in WAYS.items():
-            model = JointDistribution(selection=how, random_state=SEED)
+            model = JointDistribution(selection=how, positivity="none", random_state=SEED)
             times[way], models[way] = seconds(lambda m=model: m.fit(split.X, split.y), 1)
             crps[way] = split.crps(models[way])
         grid = Grid(split, models["automatic"])

@@ -1,4 +1,4 @@
-"""The command: ``python -m experiments NAME --preset quick``, or ``pages``."""
+"""Command line: ``python -m experiments NAME --preset quick``, or ``pages``."""
 
 import argparse
 import os
@@ -18,31 +18,31 @@ from experiments.study import Study, fill, settings_of
 ROOT = Path(__file__).parents[1]
 FULL = ROOT / "docs" / "results"
 EPILOG = """\
-The study famafrench reads its returns from data/french in the folder that the environment
-variable JOINTDIST_SHARED names, or in a folder `shared` beside the checkout; elsewhere they
-are downloaded. Its preset tiny has simulated returns."""
+The study famafrench reads returns from data/french in the folder named by the environment
+variable JOINTDIST_SHARED, or in a folder `shared` beside the checkout; if the file is missing,
+it downloads them. Its preset tiny uses simulated returns."""
 
 
 def _at_least(least: int) -> Callable[[str], int]:
-    """Return what reads a number from a word."""
+    """Return a parser of integers that are at least `least`."""
 
-    def count(word: str) -> int:
-        if not word.isdecimal() or int(word) < least:
-            msg = f"must be a whole number of at least {least}. Got {word!r}."
+    def count(text: str) -> int:
+        if not text.isdecimal() or int(text) < least:
+            msg = f"must be a whole number of at least {least}. Got {text!r}."
             raise argparse.ArgumentTypeError(msg)
-        return int(word)
+        return int(text)
 
     return count
 
 
-def _device(word: str) -> str:
-    """Return the name of a device; an empty one is the processor."""
+def _device(name: str) -> str:
+    """Return the name of a device; an empty name is the CPU."""
     try:
-        if word:
-            require_device(word)
+        if name:
+            require_device(name)
     except RefusalError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
-    return word
+    return name
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -51,11 +51,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("what", nargs="+", choices=[*STUDIES, "all", "pages"])
     parser.add_argument("--preset", choices=("tiny", "quick", "full"), default="quick")
-    parser.add_argument("--runs", type=_at_least(1), help="of each setting")
-    parser.add_argument("--sizes", type=_at_least(10), nargs="+", help="numbers of rows")
-    parser.add_argument("--jobs", type=_at_least(1), default=1, help="processes")
+    parser.add_argument("--runs", type=_at_least(1), help="runs of each setting")
+    parser.add_argument("--sizes", type=_at_least(10), nargs="+", help="sample sizes")
+    parser.add_argument("--jobs", type=_at_least(1), default=1, help="number of processes")
     parser.add_argument(
-        "--device", type=_device, default="", help="of PyTorch, such as cuda"
+        "--device", type=_device, default="", help="device of PyTorch, such as cuda"
     )
     help_ = "folder of tables and figures; docs/results for full, results/PRESET otherwise"
     parser.add_argument("--results", type=Path, help=help_)
@@ -63,14 +63,14 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run studies, or draw what they have found."""
+    """Run studies, or write the pages and figures of their tables."""
     parser = _parser()
     options = parser.parse_args(arguments)
     os.environ[VARIABLE] = options.device
     default = FULL if options.preset == "full" else ROOT / "results" / options.preset
     folder = options.results or default
     if "pages" in options.what and len(options.what) > 1:
-        parser.error("pages are made of all tables: name no studies")
+        parser.error("pages are generated from all tables: name no studies")
     try:
         if "pages" in options.what:
             _draw([*STUDIES.values(), PEERS], options.results or FULL)
@@ -83,9 +83,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _draw(studies: Sequence[Study], folder: Path) -> None:
-    """Write pages and figures of all tables."""
+    """Write the pages and figures of all tables."""
     for study in studies:
-        with _told(study, folder):
+        with _explained(study, folder):
             (folder / "figures").mkdir(exist_ok=True)
             if (table := _table(study, folder)).exists():
                 read_table(table, study.keys)
@@ -93,13 +93,11 @@ def _draw(studies: Sequence[Study], folder: Path) -> None:
 
 
 def _run(study: Study, todo: Sequence[Settings], folder: Path, jobs: int) -> None:
-    """Compute what a table lacks, and draw it."""
+    """Compute the missing rows of a table, then draw its figures."""
     table, figures = _table(study, folder), folder / "figures"
-    with _told(study, folder):
+    with _explained(study, folder):
         figures.mkdir(parents=True, exist_ok=True)
-        if (
-            table.exists()
-        ):  # a journal beside the table of another study would be left there
+        if table.exists():  # fail before the store creates a journal beside it
             read_table(table, study.keys)
         store = Store(table, study.keys)
     if any(one.get("data") == "simulated" for one in todo):
@@ -114,8 +112,8 @@ def _table(study: Study, folder: Path) -> Path:
 
 
 @contextmanager
-def _told(study: Study, folder: Path) -> Iterator[None]:
-    """Tell in a line why files of a study cannot be read or written."""
+def _explained(study: Study, folder: Path) -> Iterator[None]:
+    """Explain in one line why files of a study cannot be read or written."""
     start = "argument --results: must be a folder"
     try:
         yield

@@ -1,6 +1,6 @@
-"""Small samples of averages of Cauchy numbers, d = 3 + 3: figure covarpossmall2.
+"""Small samples of running averages of Cauchy variables, d = 3 + 3: figure covarpossmall2.
 
-There are no moments to choose models by: the energy score does that.
+Moments do not exist, so the energy score selects the models.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ FAMILIES = families(SCALES)
 
 
 def compute(one: Settings) -> list[Row]:
-    """Return how all models fare on one sample."""
+    """Return the scores of all models on one sample."""
     n, seed = int(one["n"]), int(one["seed"])
     rng = np.random.default_rng([seed, n])
     pair, k = RunningAverages(D, "cauchy"), n * 4 // 5
@@ -36,7 +36,7 @@ def compute(one: Settings) -> list[Row]:
 
 
 def draw(table: pd.DataFrame) -> dict[str, Figure]:
-    """Return shares of what is not positive against the number of rows."""
+    """Return figures of violations of positivity by sample size."""
     panel = panels(table)
     return {
         "indefinite": lines(panel, "n", "indefinite_share", "share of indefinite matrices"),
@@ -45,34 +45,35 @@ def draw(table: pd.DataFrame) -> dict[str, Figure]:
 
 
 def report(table: pd.DataFrame) -> str:
-    """Return shares of what is not positive in tables."""
+    """Return tables of violations of positivity."""
     return f"""\
-Averages of Cauchy numbers, tolerance 10⁻⁶, no constraints; models are chosen by the energy
-score. Conditions that have no law, as its mass is not positive, count as violations. Share of
-second-moment matrices that are not positive semidefinite, means with 5 % and 95 % quantiles:
+Running averages of Cauchy variables, tolerance 10⁻⁶, no constraints; the energy score selects the
+models. Where the mass of a conditional distribution is not positive, the distribution is undefined
+and counts as a violation. Share of second-moment matrices that are not positive semidefinite, means
+with 5 % and 95 % quantiles:
 
 {by_size(table, "indefinite_share", NAMES)}
 
-Share of negative ratios, of all laws and all atoms:
+Share of negative density ratios, over all conditional distributions and support points:
 
 {by_size(table, "negative_ratio_share", NAMES)}
 
-Energy score at the conditions where there is mass, medians over runs, as means are those of a few
-outliers; CME has none far from the sample, where the others are at their worst:
+Energy score where the distribution is defined. Medians over runs, because a few outliers dominate
+means. CME is undefined far from the sample, where the other models are at their worst:
 
 {_scores(table)}
 
-Share of conditions without a law:
+Share of undefined conditional distributions:
 
-{by_size(table, "no_law_share", NAMES)}
+{by_size(table, "undefined_share", NAMES)}
 
-What models choose from, and how often they choose the lowest or the highest value:
+Candidate hyperparameters, and how often the lowest or the highest candidate is selected:
 
 {edges(table, FAMILIES)}
 
-Models are fitted to 4/5 of the rows; on 1/5 scales and ridge are chosen, the scale of X first.
-Candidates without a law at one of the conditions there are left out: runs in which none of CME is
-left are not in its means."""
+Models are fitted to 4/5 of the rows; the other 1/5 selects the length scales, that of X first, and
+the ridge. Candidates with an undefined distribution at a validation row are excluded; means of CME
+exclude runs in which no candidate remains."""
 
 
 def _scores(table: pd.DataFrame) -> str:
@@ -84,7 +85,7 @@ def _scores(table: pd.DataFrame) -> str:
 
 
 def claims(table: pd.DataFrame) -> list[Claim]:
-    """Return what the paper says of averages of Cauchy numbers."""
+    """Return the claims of the paper about Cauchy variables."""
     share = by_model(table, "indefinite_share")
     ratio = by_model(table, "negative_ratio_share")
     score = by_model(table, "loss", "median")
@@ -100,8 +101,8 @@ def claims(table: pd.DataFrame) -> list[Claim]:
             "JDL has the fewest negative ratios by far.",
             verdict(ratio["JDL"] < others[1] / 2),
             f"JDL {series(ratio['JDL'])}; JDL exact {series(ratio['JDL exact'])}; CME "
-            f"{series(ratio['CME'])}; JPDL {series(ratio['JPDL'])}. Large ridges make those of "
-            "JPDL few, but do not make it a model of such data: median energy score "
+            f"{series(ratio['CME'])}; JPDL {series(ratio['JPDL'])}. Large ridges leave JPDL "
+            "few of them, but do not make it a model of such data: median energy score "
             f"{series(score['JPDL'])}, of JDL {series(score['JDL'])}.",
         ),
     ]
@@ -109,7 +110,7 @@ def claims(table: pd.DataFrame) -> list[Claim]:
 
 STUDY = Study(
     "cauchy",
-    "Small samples of averages of Cauchy numbers, d = 3 + 3",
+    "Small samples of running averages of Cauchy variables, d = 3 + 3",
     ("n", "tests", "seed"),
     PRESETS,
     settings,

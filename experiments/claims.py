@@ -1,4 +1,4 @@
-"""What the paper claims in words, beside what the tables say."""
+"""Claims of the paper, and the verdicts of the tables on them."""
 
 from typing import NamedTuple
 
@@ -16,9 +16,9 @@ class Claim(NamedTuple):
     text : str
         The claim.
     verdict : str
-        Whether it holds here.
+        Whether the tables support it.
     numbers : str
-        What was measured.
+        The measured values.
     """
 
     text: str
@@ -27,7 +27,7 @@ class Claim(NamedTuple):
 
 
 def verdict(cases: ArrayLike) -> str:
-    """Return whether a claim holds: in all cases, in none, or in how many of them.
+    """Return whether a claim holds in all cases, in none, or in how many of them.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Where arrays live: in memory, or on a device of PyTorch that an option names."""
+"""The device of arrays: main memory, or a PyTorch device that an option names."""
 
 import os
 from functools import cache
@@ -8,11 +8,11 @@ from experiments.refusal import RefusalError
 
 __all__ = ["VARIABLE", "device_name", "require_device", "to_device"]
 
-VARIABLE = "JOINTDIST_DEVICE"  # of the environment, which processes of a pool share
+VARIABLE = "JOINTDIST_DEVICE"  # environment variable, inherited by the worker processes
 
 
 def require_device(place: str) -> None:
-    """Raise unless PyTorch has a device, and double precision on it.
+    """Raise unless PyTorch has the device and supports double precision on it.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def require_device(place: str) -> None:
 
 
 def to_device(array: Any) -> Any:
-    """Return an array where fits and queries are to be computed."""
+    """Return an array on the device on which models are fitted and queried."""
     place = os.environ.get(VARIABLE, "")
     if not place:
         return array
@@ -44,7 +44,7 @@ def to_device(array: Any) -> Any:
 
 @cache
 def device_name() -> str:
-    """Return the name of the device; empty if that is the processor."""
+    """Return the name of the device; empty for the CPU."""
     place = os.environ.get(VARIABLE, "")
     if not place.startswith("cuda"):
         return ""

@@ -1,4 +1,4 @@
-"""Lines of means between quantiles: how all pictures of results look."""
+"""Figures of results: lines of means with quantile bars."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,12 +12,12 @@ __all__ = ["Panel", "lines"]
 
 COLOURS = {"JDL": "C0", "JPDL": "C2", "CME": "C1", "KLR": "C3", "constant": "0.5"}
 STYLES = ("-", "--", ":", "-.")
-_LEAST = 1e-17  # of what is drawn on a logarithmic axis
-_DODGE = 1.06  # between the bars of models
+_LEAST = 1e-17  # lowest value drawn on a logarithmic axis
+_DODGE = 1.06  # horizontal spacing factor between the bars of models
 
 
 class Panel(NamedTuple):
-    """A title, the rows of a table, and the models among them, in their order."""
+    """A title, rows of a table, and the models to draw, in order."""
 
     title: str
     rows: pd.DataFrame
@@ -34,18 +34,18 @@ def lines(
 ) -> Figure:
     """Return panels with a line for each model: means, with bars from 5 % to 95 %.
 
-    Panels of models none of which is in the table are left out.
+    Panels without any model in the table are omitted.
 
     Parameters
     ----------
     panels : sequence of Panel
-        What is drawn, side by side on the same scale.
+        The panels, side by side on a common vertical axis.
     x, y : str
-        The columns of both axes.
+        The columns on the horizontal and vertical axes.
     label : str
-        What the second is.
+        The label of the vertical axis.
     log : bool, default=False
-        Whether the second axis is logarithmic.
+        Whether the vertical axis is logarithmic.
     """
     panels = [one for one in panels if one.rows["model"].isin(one.names).any()]
     figure = Figure(figsize=(4.5 * len(panels), 3.6), layout="constrained")
@@ -75,7 +75,7 @@ def _line(
     *,
     log: bool,
 ) -> None:
-    """Draw one model; its place is a little beside those of others."""
+    """Draw one model, shifted a little so that bars do not overlap."""
     least = _LEAST if log else -np.inf
     centre = runs.mean().clip(lower=least)
     x = centre.index.to_numpy(float) * _DODGE**place
@@ -83,4 +83,6 @@ def _line(
     style = STYLES[(len(name.split()) > 1) + (name.count(" ") > 1)]
     low, high = (runs.quantile(level).clip(lower=least) for level in (0.05, 0.95))
     (line,) = ax.plot(x, centre, style, color=colour, marker=".", label=name)
-    ax.vlines(x, low, high, color=line.get_color(), lw=1)  # the mean may be outside
+    ax.vlines(
+        x, low, high, color=line.get_color(), lw=1
+    )  # the mean may lie outside the bar

@@ -1,9 +1,9 @@
-"""Days of large losses, foretold by the day before: figures classloss, classpos, classspeed.
+"""Tail events, predicted from the day before: figures classloss, classpos, classspeed.
 
 Daily excess returns of the 25 portfolios of Fama and French, 1927 to 2022: given the returns
-of the first d on one day, the probability that their sum on the next is at most q, its 1 %
-quantile. The data are read from ``data/french`` in a folder ``shared`` beside the checkout,
-or in the one that JOINTDIST_SHARED names; elsewhere they are downloaded.
+of the first d on one day, the probability that their sum on the next day is at most q, its 1 %
+quantile. The data are read from ``data/french`` in a folder ``shared`` beside the checkout, or
+in the folder that JOINTDIST_SHARED names; if the file is missing, they are downloaded.
 """
 
 import os
@@ -34,17 +34,17 @@ from jointdist.datasets import fetch_french_portfolios
 from jointdist.errors import SignedDistributionWarning, ToleranceWarning
 from jointdist.kernels import Gaussian
 
-__all__ = ["STUDY", "Sample", "logistic", "made", "sample", "scored", "tested"]
+__all__ = ["STUDY", "Sample", "estimator", "logistic", "sample", "scored", "tested"]
 
 SHARED = Path(os.environ.get("JOINTDIST_SHARED") or Path(__file__).parents[2] / "shared")
 FILE = SHARED / "data" / "french" / "ff25_daily_raw_1926_2024.csv.gz"
 PORTFOLIOS = [f"ME{i}_BM{j}" for i in range(1, 6) for j in range(1, 6)]
 PERIOD = np.array(["1927-01-03", "2022-12-30"], dtype="datetime64[D]")
-DAYS = 1500  # that are simulated
+DAYS = 1500  # simulated days
 LEVEL, ETA, TESTS = 0.01, 1e-12, 5000
-LEAST = 500  # days of a sample, for some of large losses
-HOW: dict[str, Any] = {"max_rank": 256, "random_state": 0}  # tables tell trace errors
-NEAR = 1000  # rows whose median distance is the unit of scales
+LEAST = 500  # days of a sample, so that it contains some tail events
+HOW: dict[str, Any] = {"max_rank": 256, "random_state": 0}  # tables state trace errors
+NEAR = 1000  # rows whose median distance is the unit of length scales
 
 SCALES_X = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 SCALES_JDL = SCALES_X, (4.0, 1.0, 8.0)
@@ -52,8 +52,8 @@ SCALES_CME = SCALES_X, (0.5, 0.125, 2.0)
 RIDGES_JDL = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 RIDGES_CME = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
 RIDGES_KLR = (1.0, 0.1, 1e-2, 1e-3)
-RIDGES_TIGHTENED = (1e-3, 1e-6)  # its solutions hardly depend on them
-STRENGTHS_GRID = (10.0, 1.0, 0.1)  # ridges times rows: with less it takes minutes
+RIDGES_TIGHTENED = (1e-3, 1e-6)  # solutions hardly depend on them
+STRENGTHS_GRID = (10.0, 1.0, 0.1)  # ridges times rows: smaller ones take minutes
 GRID = {"positivity": "grid", "grid_rows": 2000}
 
 FREE = ("JDL", "JDL exact", "CME", "KLR", "constant")
@@ -65,22 +65,21 @@ CONSTRAINED = (
     "KLR intercept",
     "constant",
 )
-
-VALID = ("JDL projected", "CME projected", "KLR", "KLR intercept", "constant")
-NAMES = tuple(dict.fromkeys(FREE + CONSTRAINED + VALID))
+PROJECTED = ("JDL projected", "CME projected", "KLR", "KLR intercept", "constant")
+NAMES = tuple(dict.fromkeys(FREE + CONSTRAINED + PROJECTED))
 
 Matrix = NDArray[np.float64]
 
 
 class Days(NamedTuple):
-    """The returns of days, and the sums of the days after them."""
+    """The returns of days, and the sums of returns on the days after."""
 
     X: Matrix
     y: Matrix
 
 
 class Sample(NamedTuple):
-    """Days to fit to, to choose models on, to test on; and the threshold."""
+    """Training, validation and test days, and the threshold of the event."""
 
     train: Days
     validation: Days
@@ -89,47 +88,47 @@ class Sample(NamedTuple):
 
     @property
     def units(self) -> tuple[float, float]:
-        """The median distances of rows of X and of y."""
+        """The median distances between rows of X and of y."""
         X, y = self.train
         return tuple(float(np.median(pdist(rows[:NEAR]))) for rows in (X, y[:, None]))
 
     def loss(self, model: Any) -> float:
-        """Return the loss of a model on the days it is chosen on; NaN without a law."""
+        """Return the validation loss of a model; NaN if a distribution is undefined."""
         X, y = self.validation
-        return logistic_loss(self.chances(model, X), y <= self.q)
+        return logistic_loss(self.probabilities(model, X), y <= self.q)
 
-    def chances(self, model: Any, X: Matrix) -> Matrix:
-        """Return the probabilities that a model gives to sums up to the threshold."""
+    def probabilities(self, model: Any, X: Matrix) -> Matrix:
+        """Return the predicted probabilities of sums up to the threshold."""
         if isinstance(model, KernelLogisticRegression):
             return model.predict_proba(X)[:, 1]
         return model.given(X).prob(lambda y: y <= self.q)
 
 
-def logistic_loss(chances: Matrix, happened: NDArray[np.bool_]) -> float:
-    """Return the mean of Eq. `eq:logisticloss`."""
-    came_true = np.where(happened, chances, 1 - chances)
-    return float(-np.log(np.clip(came_true, ETA, 1.0)).mean())
+def logistic_loss(probabilities: Matrix, events: NDArray[np.bool_]) -> float:
+    """Return the mean logistic loss, Eq. `eq:logisticloss`."""
+    observed = np.where(events, probabilities, 1 - probabilities)
+    return float(-np.log(np.clip(observed, ETA, 1.0)).mean())
 
 
 def settings(
     runs: int, sizes: Sequence[int], widths: Sequence[int], data: str = "french"
 ) -> Iterator[Settings]:
-    """Yield the settings of all runs, each of which has all sizes and widths."""
+    """Yield the settings of all runs; each run has all sizes and numbers of portfolios."""
     for seed, n, d in product(range(runs), sizes, widths):
         yield {"data": data, "d": d, "n": n, "seed": seed}
 
 
 def compute(one: Settings) -> list[Row]:
-    """Return how all models fare on one sample."""
+    """Return the scores of all models on one sample."""
     drawn = sample(str(one["data"]), int(one["d"]), int(one["n"]), int(one["seed"]))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SignedDistributionWarning)  # of laws without mass
+        warnings.simplefilter("ignore", SignedDistributionWarning)  # no positive mass
         warnings.simplefilter("ignore", ToleranceWarning)  # the rank is limited
         return list(_compared(drawn))
 
 
 def sample(data: str, d: int, n: int, seed: int) -> Sample:
-    """Return n days to fit to and to choose models on, and others to test on."""
+    """Return n days for training and validation, and other days for testing."""
     Z = _simulated() if data == "simulated" else _portfolios()
     days = Days(Z[:-1, :d], Z[1:, :d].sum(axis=1))
     tests = DAYS // 3 if data == "simulated" else TESTS  # at least
@@ -147,14 +146,14 @@ def sample(data: str, d: int, n: int, seed: int) -> Sample:
 
 @cache
 def _portfolios() -> Matrix:
-    """Return the returns of all portfolios by day."""
+    """Return the daily returns of all portfolios."""
     try:
         table = fetch_french_portfolios(FILE if FILE.exists() else None)
     except ConnectionError as error:
         msg = (
             f"famafrench: there is no file {FILE}, and the returns could not be downloaded "
             f"({error.__cause__}). The environment variable JOINTDIST_SHARED names the folder "
-            "in whose data/french the file is looked for; without it, it is `shared` beside "
+            "in whose data/french the file is expected; by default that is `shared` beside "
             "the checkout."
         )
         raise RefusalError(msg) from error
@@ -164,7 +163,7 @@ def _portfolios() -> Matrix:
 
 @cache
 def _simulated() -> Matrix:
-    """Return returns like them: heavy tails, a common factor, volatility that lasts."""
+    """Return simulated returns with heavy tails, a common factor and persistent volatility."""
     rng = np.random.default_rng(0)
     volatility = np.exp(lfilter([1.0], [1.0, -0.95], 0.2 * rng.normal(size=(DAYS, 1)), 0))
     shape = DAYS, len(PORTFOLIOS)
@@ -172,7 +171,7 @@ def _simulated() -> Matrix:
 
 
 def _compared(drawn: Sample) -> Iterator[Row]:
-    """Yield what comes of each model: chosen on some days, tested on others."""
+    """Yield the test scores of each model, selected on the validation days."""
     rate = float((drawn.train.y <= drawn.q).mean())
     yield {"model": "constant", **scored(np.full(len(drawn.test.y), rate), drawn)}
     joint = _searched(_joint(drawn.units), drawn)
@@ -190,68 +189,67 @@ def _searched(family: Family, drawn: Sample) -> dict[str, Best]:
     return search(family, *drawn.train, drawn.loss)
 
 
-def made(kind: Any, units: tuple[float, float], scale_x: float, scale_y: float) -> Any:
-    """Return an estimator whose scales are multiples of units."""
+def estimator(kind: Any, units: tuple[float, float], scale_x: float, scale_y: float) -> Any:
+    """Return an estimator whose length scales are multiples of the given units."""
     kernels = Gaussian(scale_x * units[0]), Gaussian(scale_y * units[1])
     return kind(*kernels, regularization=1.0, **HOW)
 
 
 def _joint(units: tuple[float, float]) -> Family:
-    """Return joint distributions: free marginals, exact ones, the paper's constraints."""
+    """Return joint distributions with free or exact marginals, or the paper's constraints."""
     tightened = {"marginals": "total", "positivity": "tightened"}
     variants = {
         "JDL": Variant(RIDGES_JDL, {"marginals": "free", "positivity": "none"}),
         "JDL exact": Variant(RIDGES_JDL, {"marginals": "exact", "positivity": "none"}),
         "JDL tightened": Variant(RIDGES_TIGHTENED, tightened),
     }
-    valid = {"JDL projected": "JDL exact"}
-    make = partial(made, JointDistribution, units)
-    return Family(make, variants, *SCALES_JDL, valid=valid)
+    make = partial(estimator, JointDistribution, units)
+    return Family(make, variants, *SCALES_JDL, projected={"JDL projected": "JDL exact"})
 
 
 def _positive(drawn: Sample, signed: Best) -> Family:
-    """Return joint distributions that are positive on the grid, with scales of a signed one."""
+    """Return joint distributions positive on the grid, with length scales of a signed one."""
     ridges = [strength / len(drawn.train.y) for strength in STRENGTHS_GRID]
-    make = partial(made, JointDistribution, drawn.units)
+    make = partial(estimator, JointDistribution, drawn.units)
     scales = ((scale,) for scale in signed.scales)
     return Family(make, {"JDL exact grid": Variant(ridges, GRID)}, *scales)
 
 
 def _embedded(units: tuple[float, float]) -> Family:
-    """Return conditional mean embeddings, free or with both constraints on average."""
+    """Return conditional mean embeddings, unconstrained or with constraints on average."""
     average = {"normalization": "average", "positivity": "average"}
     variants = {
         "CME": Variant(RIDGES_CME, {"positivity": "none"}),
         "CME average": Variant(RIDGES_CME, average),
     }
-    make = partial(made, ConditionalMeanEmbedding, units)
-    return Family(make, variants, *SCALES_CME, valid={"CME projected": "CME"})
+    make = partial(estimator, ConditionalMeanEmbedding, units)
+    return Family(make, variants, *SCALES_CME, projected={"CME projected": "CME"})
 
 
 def logistic(drawn: Sample, *, intercept: bool) -> Best:
-    """Return the best logistic regression, fitted once more to have its time."""
+    """Return the best logistic regression, refitted to measure its time."""
     (X, y), unit = drawn.train, drawn.units[0]
-    happened = y <= drawn.q
+    events = y <= drawn.q
     found = []
     for scale in SCALES_X:
         model = KernelLogisticRegression(
             Gaussian(scale * unit), fit_intercept=intercept, **HOW
         )
-        path = model.path(X, happened, RIDGES_KLR)
+        path = model.path(X, events, RIDGES_KLR)
         found += [(drawn.loss(one), scale, one) for one in path]
     loss, scale, best = min(found, key=lambda tried: tried[0])
     start = process_time()
-    best.fit(X, happened)
+    best.fit(X, events)
     fit = process_time() - start
     return Best(best, loss, (scale, np.nan), best.regularization_, fit, 0.0)
 
 
 def tested(best: Best, drawn: Sample) -> Row:
-    """Return how a model fares on the test days, and what it is."""
+    """Return the test scores of a model, and its hyperparameters."""
     start = process_time()
-    chances = drawn.chances(best.model, drawn.test.X)
+    probabilities = drawn.probabilities(best.model, drawn.test.X)
     test = process_time() - start
-    rows, row = len(drawn.train.y), scored(chances, drawn)
+    rows, row = len(drawn.train.y), scored(probabilities, drawn)
     for side, scale, unit in zip("xy", best.scales, drawn.units, strict=True):
         if basis := getattr(best.model, f"basis_{side}_", None):
             row |= {f"scale_{side}": scale, f"unit_{side}": unit}
@@ -265,21 +263,21 @@ def tested(best: Best, drawn: Sample) -> Row:
     }
 
 
-def scored(chances: Matrix, drawn: Sample) -> Row:
-    """Return losses and shares of probabilities that are none; one of no law counts as 0."""
-    happened, known = drawn.test.y <= drawn.q, np.nan_to_num(chances)
+def scored(probabilities: Matrix, drawn: Sample) -> Row:
+    """Return losses and shares outside [0, 1]; undefined probabilities count as zero."""
+    events, defined = drawn.test.y <= drawn.q, np.nan_to_num(probabilities)
     return {
-        "loss": logistic_loss(known, happened),
-        "brier": float(((known - happened) ** 2).mean()),
-        "negative_share": float((known < -ETA).mean()),
-        "above_share": float((known > 1 + ETA).mean()),
-        "undefined_share": float(np.isnan(chances).mean()),
-        "positives": int(happened.sum()),
+        "loss": logistic_loss(defined, events),
+        "brier": float(((defined - events) ** 2).mean()),
+        "negative_share": float((defined < -ETA).mean()),
+        "above_share": float((defined > 1 + ETA).mean()),
+        "undefined_share": float(np.isnan(probabilities).mean()),
+        "positives": int(events.sum()),
     }
 
 
 def draw(table: pd.DataFrame) -> dict[str, Figure]:
-    """Return losses, shares of negative probabilities and times by the number of days."""
+    """Return figures of losses, negative probabilities and times by sample size."""
     runs = ["data", "d", "n", "seed"]
     constant = table[table["model"] == "constant"].set_index(runs)["loss"]
     table = table.assign(
@@ -287,7 +285,7 @@ def draw(table: pd.DataFrame) -> dict[str, Figure]:
         percent=100 * table["negative_share"],
         relative=table["loss"] / table[runs].join(constant, on=runs)["loss"],
     )
-    groups = {"unconstrained": FREE, "constrained": CONSTRAINED, "projected": VALID}
+    groups = {"unconstrained": FREE, "constrained": CONSTRAINED, "projected": PROJECTED}
     figures = {}
     for title, names in groups.items():
         if not table["model"].isin(_signed(names)).any():
@@ -295,11 +293,11 @@ def draw(table: pd.DataFrame) -> dict[str, Figure]:
         panels = [Panel(f"d = {d}, {title}", part, names) for d, part in table.groupby("d")]
         dists = [panel._replace(names=_signed(names)) for panel in panels]
         figures[f"loss-{title}"] = lines(panels, "n", "loss", "logistic loss")
-        label = "loss over that of the constant"
+        label = "loss relative to the constant"
         figures[f"relative-{title}"] = lines(panels, "n", "relative", label, log=True)
         label = "negative probabilities, %"
         figures[f"negative-{title}"] = lines(dists, "n", "percent", label)
-    figures["seconds"] = lines(panels[-2:], "n", "seconds", "processor seconds", log=True)
+    figures["seconds"] = lines(panels[-2:], "n", "seconds", "CPU seconds", log=True)
     return figures
 
 
@@ -309,7 +307,7 @@ def _signed(names: Sequence[str]) -> list[str]:
 
 
 def report(table: pd.DataFrame) -> str:
-    """Return losses and shares in tables."""
+    """Return tables of losses and shares."""
     by, dists = ("d", "n"), [name for name in NAMES if name.startswith(("JDL", "CME"))]
     spent = table.assign(
         seconds=table["fit_seconds"] + table["solve_seconds"] + table["test_seconds"]
@@ -317,15 +315,17 @@ def report(table: pd.DataFrame) -> str:
     families = _joint((1.0, 1.0)), _embedded((1.0, 1.0))
     return f"""\
 Daily excess returns of the 25 portfolios of Fama and French, 1927 to 2022, from the site of
-Kenneth French: the probability that the sum of the first d of them is at most its 1 % quantile,
-given their returns of the day before. Days are drawn at random, without their order.
+Kenneth French. The models predict the probability of a tail event: that the sum of the first d
+returns is at most its 1 % quantile, given the returns of the day before. Days are drawn at random,
+regardless of their order.
 
 Logistic loss, Eq. `eq:logisticloss`: means over subsamples, with 5 % and 95 % quantiles. *JDL*
-has free marginals, *JDL exact* those of the sample, *JDL tightened* the paper's constraints,
-*JDL exact grid* is positive on the grid of 2,000 of the days, *CME average* has both constraints
-on average, *projected* are laws of *JDL exact* and *CME* that are made valid one by one, with the
-same scales and ridge (chosen for themselves, those of JDL do better, in the [exam](proper.md)),
-*KLR* is the paper's, *constant* the share of such days in the training rows.
+has free marginals and *JDL exact* those of the sample; *JDL tightened* has the paper's constraints;
+*JDL exact grid* is positive on the grid of 2,000 days; *CME average* has both constraints on
+average. *Projected* models project each conditional distribution of *JDL exact* and *CME* to a
+proper one, with the same length scales and ridge; with a selection of its own, projected JDL does
+better ([proper distributions](proper.md)). *KLR* is that of the paper, *constant* the share of tail
+events in the training rows.
 
 {by_size(table, "loss", NAMES, by=by)}
 
@@ -333,26 +333,26 @@ Share of negative probabilities, of 5,000 test days:
 
 {by_size(table, "negative_share", dists, by=by)}
 
-Processor seconds to fit, to solve and to ask of 5,000 test days, scales and ridge given:
+CPU seconds to fit, to solve and to predict 5,000 test days, with given length scales and ridge:
 
 {by_size(spent, "seconds", [name for name in NAMES if name != "constant"], by=by)}
 
-What models choose from, and how often they choose the lowest or the highest value:
+Candidate hyperparameters, and how often the lowest or the highest candidate is selected:
 
 {edges(table, families)}
 
-Scales are multiples of the median distance of rows, chosen with the ridge by the logistic loss on
-1/5 of the days, those of X first; KLR has the same scales of X and ridges from 0.001 to 1. Ranks
-are at most 256; the table tells trace errors.
-Pivots are as by default: random for JDL and KLR, greedy for CME. Which scales and ridges there
-are to choose from was settled on other subsamples of the same days. The model that is positive on
-the grid has the scales of *JDL exact* and only three ridges, 10, 1 and 0.1 over the number of
-rows, larger than those of the others: at n = 1,000 much of what it gains comes from these. Test
-days of different subsamples overlap, so that means over them are less certain than they look."""
+Length scales are multiples of the median distance between rows. The logistic loss on 1/5 of the
+days selects them together with the ridge, those of X first; KLR has the same candidates for X and
+ridges from 0.001 to 1. Ranks are at most 256; the CSV table states trace errors. Pivots are the
+defaults: random for JDL and KLR, greedy for CME. The candidates were fixed on other subsamples of
+the same days. *JDL exact grid* has the length scales of *JDL exact* and only three ridges, 10, 1
+and 0.1 over the number of rows, which are larger than those of the other models: at n = 1,000 they
+explain much of its gain. Test days of different subsamples overlap, so means are less certain than
+they look."""
 
 
 def claims(table: pd.DataFrame) -> list[Claim]:
-    """Return what the paper says of classification."""
+    """Return the claims of the paper about classification."""
     table = table.assign(
         seconds=table["fit_seconds"] + table["solve_seconds"] + table["test_seconds"]
     )
@@ -377,16 +377,16 @@ def claims(table: pd.DataFrame) -> list[Claim]:
         Claim(
             "Constrained JDL gives no negative probability.",
             verdict(negative["JDL tightened"] == 0),
-            "Largest mean share of a cell: tightened "
+            "Largest mean share over all d and n: tightened "
             f"{number(negative['JDL tightened'].max())}, positive on the grid "
             f"{number(negative['JDL exact grid'].max())}, unconstrained "
-            f"{number(negative['JDL'].max())}. The constraints are on the sample; test days "
-            "may lie beyond it.",
+            f"{number(negative['JDL'].max())}. The constraints hold on the sample; "
+            "test days may lie outside of it.",
         ),
         Claim(
             "Constrained JDL is on par with KLR, but for small samples in high dimensions.",
             verdict(par[~hard] < 1.05),
-            f"Loss over that of KLR, by cell: tightened {_range(par)}; exact positivity on "
+            f"Loss over that of KLR, for all d and n: tightened {_range(par)}; exact positivity on "
             f"the grid {_range(grid)}, below one in {(grid < 1).sum()} of {len(grid)}; over KLR "
             f"with an intercept {_range(free)}. The smallest sample with the most columns, "
             f"tightened: {', '.join(map(number, par[hard]))}.",
@@ -394,8 +394,8 @@ def claims(table: pd.DataFrame) -> list[Claim]:
         Claim(
             "The fit of CME is severely hindered by the constraints.",
             verdict(cost > 1.2),
-            f"Loss of CME with constraints over that without: {_range(cost)}. Scales "
-            "and ridge are chosen with the constraints, which hold on average only.",
+            f"Loss of CME with constraints over that without: {_range(cost)}. Length "
+            "scales and ridge are selected with the constraints, which hold only on average.",
         ),
         Claim(
             "Without constraints JDL dominates CME for small samples.",
@@ -405,13 +405,13 @@ def claims(table: pd.DataFrame) -> list[Claim]:
         Claim(
             "With constraints CME takes as long as JDL, KLR slightly longer.",
             verdict((like > 0.5) & (like < 2) & (slower > 1)),
-            f"Time over that of tightened JDL, by cell: CME {_range(like)}; KLR "
-            f"{_range(slower)}. Each model chooses its own scales.",
+            f"Time over that of tightened JDL, for all d and n: CME {_range(like)}; KLR "
+            f"{_range(slower)}. Each model selects its own length scales.",
         ),
         Claim(
             "Constraints make negative probabilities of CME two to five times fewer.",
             verdict(fewer > 2),
-            f"Times fewer, by cell: {_range(fewer)}. The constraint holds on average over "
+            f"Factor, for all d and n: {_range(fewer)}. The constraint holds on average over "
             "the sample.",
         ),
     ]
@@ -425,7 +425,7 @@ def _range(values: pd.Series) -> str:
 
 STUDY = Study(
     "famafrench",
-    "Days of large losses of the portfolios of Fama and French",
+    "Tail events of the Fama-French portfolios",
     ("data", "d", "n", "seed"),
     {
         "tiny": {"runs": 1, "sizes": (500,), "widths": (1, 5), "data": "simulated"},

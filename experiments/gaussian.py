@@ -1,8 +1,8 @@
 """Normal data, d = 3 + 3: figures covarloss, covardev and covarpos of the paper.
 
-Random correlation matrices, and for each of them n rows; all models with and without
-constraints. Pivots are those of the paper's algorithm, with its tolerances; from 10⁵ rows on
-also as by default, and with 10⁻³ for all.
+Random correlation matrices with n rows each, and all models with and without constraints.
+Pivots are those of the paper's algorithm with its tolerances; from 10⁵ rows on also the default
+pivots, with these tolerances and with 10⁻³.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,9 +29,9 @@ __all__ = [
     "GREEDY",
     "LARGE",
     "PAPER",
+    "PROJECTED",
     "STUDY",
     "TOL",
-    "VALID",
     "D",
     "how",
 ]
@@ -41,19 +41,19 @@ SCALES = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 SCALES_JDL = SCALES, (2.0, 4.0)
 SCALES_CME = SCALES, (1.0, 1.5, 3.0)
 TOL = 1e-3
-PAPER = {10**6: 1e-2, 10**7: 1e-1}  # tolerances of the paper, elsewhere TOL
-GREEDY, AUTO = "greedy", "auto"  # pivots: of the paper's algorithm, and as by default
-LARGE = 10**5  # rows from which on there are both
-RANK = 2000  # the most; with a limit, tolerances hold for few rows too
+PAPER = {10**6: 1e-2, 10**7: 1e-1}  # tolerances of the paper by n; otherwise TOL
+GREEDY, AUTO = "greedy", "auto"  # pivots of the paper's algorithm, and default pivots
+LARGE = 10**5  # from this number of rows on, both kinds of pivots are run
+RANK = 2000  # the largest rank; with a limit, small samples observe tolerances, too
 FREE = ("JDL", "JDL exact", "JPDL", "CME")
 CONSTRAINED = ("JDL tightened", "JPDL sos", "CME average")
-VALID = ("JDL projected", "JPDL projected", "CME projected")
-NAMES = FREE + CONSTRAINED + VALID
+PROJECTED = ("JDL projected", "JPDL projected", "CME projected")
+NAMES = FREE + CONSTRAINED + PROJECTED
 KEYS = ("n", "tol", "pivots")
 
 
 def settings(runs: int, sizes: Sequence[int], tests: int = 5000) -> Iterator[Settings]:
-    """Yield the settings of all runs, small ones first."""
+    """Yield the settings of all runs, small samples first."""
     for n, seed in product(sizes, range(runs)):
         paper = PAPER.get(n, TOL)
         ways = [(paper, GREEDY)]
@@ -64,12 +64,12 @@ def settings(runs: int, sizes: Sequence[int], tests: int = 5000) -> Iterator[Set
 
 
 def how(tol: float, pivots: str) -> dict[str, Any]:
-    """Return how kernel matrices are factored."""
+    """Return the arguments of the low-rank factorisation."""
     return {"tol": tol, "pivoting": pivots, "max_rank": RANK}
 
 
 def compute(one: Settings) -> list[Row]:
-    """Return how all models fare on one sample."""
+    """Return the scores of all models on one sample."""
     n, tol = int(one["n"]), float(one["tol"])
     rng = np.random.default_rng([int(one["seed"]), n])
     pair = NormalPair.random(D, random_state=int(one["seed"]))
@@ -92,9 +92,9 @@ def _paper(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _own(table: pd.DataFrame) -> pd.DataFrame:
-    """Return those with the same tolerance for all sizes, as by default if large.
+    """Return the rows with one tolerance for all sizes, and default pivots for large ones.
 
-    Polynomials have no pivots, and are kept with those of the paper.
+    Polynomials have no pivots; their rows are included.
     """
     pivots = np.where(table["n"] < LARGE, GREEDY, AUTO)
     kernels = (table["tol"] == TOL) & (table["pivots"] == pivots)
@@ -103,7 +103,7 @@ def _own(table: pd.DataFrame) -> pd.DataFrame:
 
 def draw(table: pd.DataFrame) -> dict[str, Figure]:
     """Return losses and errors against the number of rows."""
-    groups = {"unconstrained": FREE, "constrained": CONSTRAINED, "made valid": VALID}
+    groups = {"unconstrained": FREE, "constrained": CONSTRAINED, "projected": PROJECTED}
 
     def figure(
         part: pd.DataFrame, column: str, label: str, *, log: bool = True, more: str = ""
@@ -131,17 +131,17 @@ def report(table: pd.DataFrame) -> str:
     error, share = "normalization_error", "indefinite_share"
     return f"""\
 Second-moment loss, Eq. `eq:secmomloss`: means over correlation matrices, with 5 % and 95 %
-quantiles. *JDL* has free marginals, *JDL exact* those of the sample, *JDL tightened* the
-paper's constraints `eq:normatilde` and `eq:tightening`, *JPDL sos* is a sum of squares, and
-*CME average* has both constraints on average. *Projected* are laws of *JDL exact*, *JPDL* and
-*CME* that are made valid one by one, with the same scales and ridge; for n = 10,000 see the
-[exam of valid laws](proper.md).
+quantiles. *JDL* has free marginals and *JDL exact* those of the sample; *JDL tightened* has the
+paper's constraints `eq:normatilde` and `eq:tightening`; *JPDL sos* is a sum of squares; *CME
+average* has both constraints on average. *Projected* models project each conditional distribution
+of *JDL exact*, *JPDL* and *CME* to a proper one, with the same length scales and ridge; for
+n = 10,000 see [proper distributions](proper.md).
 
 {by_size(table, "loss", NAMES, by=KEYS)}
 
-{_made_valid(table)}
+{_projected(table)}
 
-Largest normalisation error of 5,000 laws:
+Largest normalisation error of 5,000 conditional distributions:
 
 {by_size(table, error, NAMES, by=KEYS)}
 
@@ -149,45 +149,45 @@ Share of second-moment matrices that are not positive semidefinite:
 
 {by_size(table, share, NAMES, by=KEYS)}
 
-What models choose from, and how often they choose the lowest or the highest value:
+Candidate hyperparameters, and how often the lowest or the highest candidate is selected:
 
 {edges(table, _families())}
 
-Correlation matrices have independent standard normal numbers off the diagonal of their matrix
-logarithm. Models are fitted to 4/5 of the rows; on 1/5, at most 5,000, scales and ridge are
-chosen by the loss, the scale of X first and then that of Y. The largest sizes have fewer matrices:
-their means compare models, not sizes. Ranks are at most {RANK:,}. *Greedy*
-pivots are those of the paper's algorithm, *auto* ones those of the default rule, which needs
-fewer for the same trace error; but the same error is not the same accuracy, as greedy pivots are
-spread over the tails, where second moments are large.
+The matrix logarithms of the correlation matrices have independent standard normal entries off the
+diagonal. Models are fitted to 4/5 of the rows. The loss on the other 1/5, at most 5,000 rows,
+selects the length scales, that of X before that of Y, and the ridge. The largest sizes have fewer
+matrices: their means compare models, not sizes. Ranks are at most {RANK:,}. *Greedy* pivots are
+those of the paper's algorithm. *Auto* pivots are those of the default rule, which needs fewer for
+the same trace error. Equal trace error does not mean equal accuracy: greedy pivots spread over the
+tails, where second moments are large.
 
-Where models choose the end of a grid, wider ones change little, in trials that are not among the
-tables: on the first 3 to 12 matrices, n = 1,000 and 10,000, kernels of Y of half the width change
-mean losses of JDL and CME by about 1 %, at ten times the cost, and sums of squares never take
-ridges above 1. At n = 100,000 half the width changes losses of JDL on the first three matrices by
-−18, +0.6 and −0.7 %: there JDL and CME are too close to be told apart for sure."""
+Where models select the end of a grid, wider grids change little. In trials that the tables do not
+include, on the first 3 to 12 matrices with n = 1,000 and 10,000, half the length scale of Y changed
+mean losses of JDL and CME by about 1 % at ten times the cost, and sums of squares never selected
+ridges above 1. At n = 100,000, half the length scale changed losses of JDL on the first three
+matrices by −18, +0.6 and −0.7 %: there JDL and CME are too close to rank with certainty."""
 
 
-def _made_valid(table: pd.DataFrame) -> str:
-    """Return what becomes of losses where laws are made valid, of the same runs."""
+def _projected(table: pd.DataFrame) -> str:
+    """Compare losses of projected and signed distributions in the same runs."""
     loss = table.pivot_table(index=list(STUDY.keys), columns="model", values="loss")
-    told = []
-    for name, signed in zip(VALID, ("JDL exact", "JPDL", "CME"), strict=True):
+    ratios = []
+    for name, signed in zip(PROJECTED, ("JDL exact", "JPDL", "CME"), strict=True):
         if name in loss:
             both = loss[[name, signed]].dropna()
             mean = both.groupby("n").mean()
             better = (both[name] < both[signed]).groupby("n").mean()
-            told.append(
+            ratios.append(
                 f"{name} over {signed} {series(mean[name] / mean[signed])}; share of runs in "
                 f"which it is lower {series(better)}"
             )
-    if not told:
+    if not ratios:
         return ""
-    return f"Mean loss of laws that are made valid over that of signed ones. {'. '.join(told)}."
+    return f"Mean loss of projected over that of signed distributions. {'. '.join(ratios)}."
 
 
 def claims(table: pd.DataFrame) -> list[Claim]:
-    """Return what the paper says of normal data."""
+    """Return the claims of the paper about normal data."""
     paper, own, error = _paper(table), _own(table), "normalization_error"
     means, share = by_model(paper, "loss"), by_model(paper, "indefinite_share")
     middle, default = by_model(paper, "loss", "median"), by_model(own, "loss")
@@ -202,11 +202,12 @@ def claims(table: pd.DataFrame) -> list[Claim]:
             verdict(over > 1),
             f"Loss of CME over that of JDL: {series(over)}; medians "
             f"{series(middle['CME'] / middle['JDL'])}; over JDL with exact marginals "
-            f"{series(means['CME'] / means['JDL exact'])}. With pivots as by default and "
+            f"{series(means['CME'] / means['JDL exact'])}. With default pivots and "
             f"tolerance 10⁻³ {series(default['CME'] / default['JDL'])}. Matrices: "
             f"{series(paper.groupby('n')['seed'].nunique())}. With exact marginals JDL is "
-            "level with CME where rows are few. The coarse factors of many rows cost CME more, "
-            "as its laws live on the pivots; default pivots, with fewer in the tails, JDL.",
+            "level with CME in small samples. The coarse factors of large samples cost CME more, "
+            "because its distributions are supported on the pivots; default pivots, with fewer "
+            "in the tails, cost JDL more.",
         ),
         Claim(
             "JPDL dominates both, for large n at least.",
@@ -216,29 +217,29 @@ def claims(table: pd.DataFrame) -> list[Claim]:
         Claim(
             "Losses of all but JPDL may increase with n, as the tolerance does.",
             verdict([] if step.empty else rising),
-            "Loss over that of the size before, for the matrices of both: JDL "
+            "Loss over that at the previous size, for the matrices of both sizes: JDL "
             f"{series(step['JDL'])}; CME {series(step['CME'])}; JPDL {series(step['JPDL'])}.",
         ),
         Claim(
             "JDL and JPDL are normalised by construction.",
             verdict(largest < 1e-8),
-            "Largest error of all laws: "
+            "Largest error of all conditional distributions: "
             f"{', '.join(f'{name} {number(value)}' for name, value in largest.items())}.",
         ),
         Claim(
             "CME has sizable normalisation errors, which constraints mitigate.",
             verdict(off["CME"] > off["CME average"]),
-            f"Largest error of 5,000 laws, means over runs: {series(off['CME'])}; with "
+            f"Largest error of 5,000 distributions, means over runs: {series(off['CME'])}; with "
             f"constraints {series(off['CME average'])}. Constraints hold on average over the "
-            "sample, the largest error is that of a single condition.",
+            "sample; the largest error is that of a single distribution.",
         ),
         Claim(
             "Hardly any second-moment matrices are indefinite, but for CME.",
             verdict(share[["JDL", "JPDL"]] < 0.01),
             f"Mean share: JDL {series(share['JDL'])}; JPDL {series(share['JPDL'])}; CME "
             f"{series(share['CME'])}; tightened JDL "
-            f"{number(share['JDL tightened'].max())} at most. Signed laws have negative "
-            "weights.",
+            f"{number(share['JDL tightened'].max())} at most. Signed distributions have "
+            "negative weights.",
         ),
     ]
 

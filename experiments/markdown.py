@@ -12,7 +12,7 @@ __all__ = ["by_model", "by_size", "edges", "grid", "growth", "number", "series"]
 
 
 def number(value: float) -> str:
-    """Return a number with three digits; a dash if there is none."""
+    """Format a number with three significant digits; NaN is a dash."""
     if np.isnan(value):
         return "–"
     if value == 0:
@@ -28,7 +28,7 @@ def _raised(power: int) -> str:
 
 
 def grid(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """Return a table of words.
+    """Return a Markdown table.
 
     Parameters
     ----------
@@ -37,34 +37,34 @@ def grid(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     lines : sequence of sequences of str
         The rows.
     """
-    every = [heads, ["---"] * len(heads), *lines]
-    return "\n".join(f"| {' | '.join(line)} |" for line in every)
+    rows = [heads, ["---"] * len(heads), *lines]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def by_model(table: pd.DataFrame, column: str, how: str = "mean") -> pd.DataFrame:
-    """Return a column by the number of rows, one column for each model.
+    """Aggregate a column over runs, by sample size (rows) and model (columns).
 
     Parameters
     ----------
     table : DataFrame
         The results.
     column : str
-        What is asked.
+        The column to aggregate.
     how : str, default="mean"
-        What is made of the runs.
+        The aggregation over runs.
     """
     return table.pivot_table(index="n", columns="model", values=column, aggfunc=how)
 
 
 def growth(table: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Return means over those of the size before, by the seeds that both sizes have.
+    """Return the ratio of means at successive sample sizes, over the seeds they share.
 
     Parameters
     ----------
     table : DataFrame
         The results.
     column : str
-        What is asked.
+        The column to average.
     """
     sizes = dict(iter(table.groupby("n")))
     ratios = {}
@@ -79,7 +79,7 @@ def growth(table: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def series(values: pd.Series) -> str:
-    """Return values by the number of rows, in words."""
+    """Format values by sample size, separated by commas."""
     return ", ".join(f"{number(v)} (n = {n:,})" for n, v in values.dropna().items())
 
 
@@ -90,36 +90,36 @@ def by_size(
     *,
     by: Sequence[str] = ("n", "tol"),
 ) -> str:
-    """Return a table of models by the number of rows: means, and quantiles in brackets.
+    """Return a table of models by sample size: means with quantiles in brackets.
 
-    Runs in which no candidate of a model was valid are not in its mean: then there is the
-    number of those that are. Models that are nowhere in the table are left out.
+    Means exclude runs in which a model had no feasible candidate; the cell then states the
+    number of runs that count. Models that are not in the table are omitted.
 
     Parameters
     ----------
     table : DataFrame
         The results.
     column : str
-        What is told.
+        The column to show.
     names : sequence of str
         The models.
     by : sequence of str, default=("n", "tol")
-        The settings that tell lines apart, those of them that the table has.
+        The settings that identify a line; those not in the table are ignored.
     """
     keys = [key for key in by if key in table]
     names = [name for name in names if (table["model"] == name).any()]
     heads = [*({"tol": "tolerance"}.get(key, key) for key in keys), "runs", *names]
     lines = []
     for key, rows in table.groupby(keys):
-        words = map(_word, key if isinstance(key, tuple) else (key,))
+        labels = map(_label, key if isinstance(key, tuple) else (key,))
         runs = rows["seed"].nunique()
         cells = [_cell(rows.loc[rows["model"] == name, column], runs) for name in names]
-        lines.append([*words, f"{runs}", *cells])
+        lines.append([*labels, f"{runs}", *cells])
     return grid(heads, lines)
 
 
 def edges(table: pd.DataFrame, families: Sequence[Family]) -> str:
-    """Return what models choose from, and how often they choose an end of it.
+    """Return the candidate hyperparameters, and how often the extremes are selected.
 
     Parameters
     ----------
@@ -139,32 +139,32 @@ def edges(table: pd.DataFrame, families: Sequence[Family]) -> str:
                 for column, values in zip(chosen, ranges, strict=True)
             ]
             lines.append([name, *cells])
-    return grid(["model", "scale of X", "scale of Y", "ridge"], lines)
+    return grid(["model", "length scale of X", "length scale of Y", "ridge"], lines)
 
 
 def _edge(chosen: pd.Series, values: Sequence[float]) -> str:
-    """Return a range, and the shares of choices at its ends."""
+    """Return the range of candidates, and the shares of selections at its ends."""
     low, high = min(values), max(values)
     if low == high:
         return "–"
-    told = f"{number(low)} to {number(high)}, {len(values)} values"
+    candidates = f"{number(low)} to {number(high)}, {len(values)} values"
     ends = [float(np.isclose(chosen, end, rtol=1e-4, atol=0).mean()) for end in (low, high)]
-    return f"{told}: {ends[0]:.0%} lowest, {ends[1]:.0%} highest"
+    return f"{candidates}: {ends[0]:.0%} lowest, {ends[1]:.0%} highest"
 
 
-def _word(value: str | float) -> str:
+def _label(value: str | float) -> str:
     if isinstance(value, str):
         return value
     return f"{value:,.0f}" if value >= 1 else number(value)
 
 
 def _cell(values: pd.Series, runs: int) -> str:
-    known = values.dropna()
-    if known.empty:
+    finite = values.dropna()
+    if finite.empty:
         return "–"
-    some = f", {len(known)} runs" if len(known) < runs else ""
-    told = number(known.mean())
-    if known.min() == known.max():
-        return told + some
-    low, high = known.quantile([0.05, 0.95])
-    return f"{told} ({number(low)}, {number(high)}){some}"
+    fewer = f", {len(finite)} runs" if len(finite) < runs else ""
+    mean = number(finite.mean())
+    if finite.min() == finite.max():
+        return mean + fewer
+    low, high = finite.quantile([0.05, 0.95])
+    return f"{mean} ({number(low)}, {number(high)}){fewer}"

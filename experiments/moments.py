@@ -1,4 +1,4 @@
-"""Conditional second-moment matrices: the models of the paper, section 5.1, and their test."""
+"""Conditional second-moment matrices: the models of the paper, section 5.1, and their scores."""
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,22 +24,22 @@ from jointdist.kernels import Gaussian
 __all__ = ["RIDGES", "SMALL", "Data", "Held", "Scales", "cme", "compared", "jdl", "jpdl"]
 
 RIDGES = tuple((10.0 ** np.arange(-1, -13.1, -1)).tolist())
-MOST = 5000  # conditions that models are chosen on
-FEW = (1.0, 0.1, 1e-2, 1e-4)  # of costly programs whose solutions hardly depend on them
-SMALL = (100.0, 10.0, 1.0, 0.1, 1e-2, 1e-3, 0.0)  # of polynomials, which are orthonormal
+MOST = 5000  # validation rows, at most
+FEW = (1.0, 0.1, 1e-2, 1e-4)  # ridges of costly programs that hardly depend on them
+SMALL = (100.0, 10.0, 1.0, 0.1, 1e-2, 1e-3, 0.0)  # ridges of orthonormal polynomials
 
 Scales: TypeAlias = tuple[Sequence[float], Sequence[float]]
 
 
 class Held(NamedTuple):
-    """Conditions, and what is known of the laws there: moments, or an outcome of each."""
+    """Rows of X with the true conditional moments there, or with one outcome for each."""
 
     X: Any
     truth: Any
 
 
 class Data(NamedTuple):
-    """Rows to fit to, others to choose and to test on, and how laws are judged there."""
+    """Training, validation and test rows, and the score of conditional distributions."""
 
     X: Any
     Y: Any
@@ -49,10 +49,10 @@ class Data(NamedTuple):
 
     @classmethod
     def drawn(cls, pair: Any, n: int, tests: int, rng: np.random.Generator) -> Self:
-        """Return n rows of a pair, 4/5 to fit to and 1/5 to choose on, and others to test.
+        """Return n rows of a pair, 4/5 for training and 1/5 for validation, and test rows.
 
-        Models are chosen on at most 5,000 conditions, by the second-moment squared loss,
-        Eq. `eq:secmomloss`.
+        Models are selected on at most 5,000 rows by the second-moment squared loss, Eq.
+        `eq:secmomloss`.
         """
         X, Y = pair.draw(n, random_state=rng)
         X_test, _ = pair.draw(tests, random_state=rng)
@@ -72,26 +72,26 @@ def jdl(
     ridges: Sequence[float] = RIDGES,
     **arguments: Any,
 ) -> Family:
-    """Return joint distributions with free marginals, exact ones, or the paper's constraints.
+    """Return joint distributions with free or exact marginals, or the paper's constraints.
 
     Parameters
     ----------
     scales : pair of sequences of float
-        The scales of the kernels of X and of Y, see :class:`~experiments.protocol.Family`.
+        The candidate length scales of X and Y, see :class:`~experiments.protocol.Family`.
     names : sequence of str
         The variants.
     ridges : sequence of float
-        What they choose from, where that is cheap.
+        The candidate ridges of variants with a closed form.
     **arguments
-        Of the estimator.
+        Arguments of the estimator.
     """
     variants = {
         "JDL": Variant(ridges, {"marginals": "free", "positivity": "none"}),
         "JDL exact": Variant(ridges, {"marginals": "exact", "positivity": "none"}),
         "JDL tightened": Variant(FEW, {"marginals": "total", "positivity": "tightened"}),
     }
-    valid = {"JDL projected": "JDL exact"}
-    return _kernel_family(JointDistribution, variants, valid, scales, names, arguments)
+    projected = {"JDL projected": "JDL exact"}
+    return _kernel_family(JointDistribution, variants, projected, scales, names, arguments)
 
 
 def cme(
@@ -100,7 +100,7 @@ def cme(
     ridges: Sequence[float] = RIDGES,
     **arguments: Any,
 ) -> Family:
-    """Return conditional mean embeddings, without constraints or with those on average.
+    """Return conditional mean embeddings, without constraints or with constraints on average.
 
     Parameters
     ----------
@@ -112,14 +112,14 @@ def cme(
         "CME": Variant(ridges, {"positivity": "none"}),
         "CME average": Variant(ridges, average),
     }
-    valid = {"CME projected": "CME"}
+    projected = {"CME projected": "CME"}
     return _kernel_family(
-        ConditionalMeanEmbedding, variants, valid, scales, names, arguments
+        ConditionalMeanEmbedding, variants, projected, scales, names, arguments
     )
 
 
 def jpdl(names: Sequence[str], ridges: Sequence[float] = SMALL) -> Family:
-    """Return polynomial models of degree four, or those that are sums of squares.
+    """Return polynomial models of degree four, unconstrained or as sums of squares.
 
     Parameters
     ----------
@@ -135,13 +135,13 @@ def jpdl(names: Sequence[str], ridges: Sequence[float] = SMALL) -> Family:
         return PolynomialJointDistribution(4, regularization=1.0, random_state=0)
 
     own = {name: variants[name] for name in names if name in variants}
-    return Family(make, own, valid=_of({"JPDL projected": "JPDL"}, names))
+    return Family(make, own, projected=_of({"JPDL projected": "JPDL"}, names))
 
 
 def _kernel_family(  # noqa: PLR0917
     kind: Any,
     variants: dict[str, Variant],
-    valid: dict[str, str],
+    projected: dict[str, str],
     scales: Scales,
     names: Sequence[str],
     arguments: dict[str, Any],
@@ -151,11 +151,11 @@ def _kernel_family(  # noqa: PLR0917
         return kind(*kernels, regularization=1.0, random_state=0, **arguments)
 
     own = {name: variants[name] for name in names if name in variants}
-    return Family(make, own, *scales, valid=_of(valid, names))
+    return Family(make, own, *scales, projected=_of(projected, names))
 
 
-def _of(valid: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
-    return {name: of for name, of in valid.items() if name in names}
+def _of(projected: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+    return {name: of for name, of in projected.items() if name in names}
 
 
 def compared(
@@ -163,7 +163,7 @@ def compared(
     data: Data,
     also: Mapping[str, Callable[[Conditional], float]] = MappingProxyType({}),
 ) -> Iterator[Row]:
-    """Yield what comes of each model: chosen on some conditions, tested on others.
+    """Yield the test scores of each model, selected on the validation rows.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def compared(
     data : Data
         The rows.
     also : mapping
-        Shares that are asked of the laws too, by column.
+        Further shares to compute of the conditional distributions, by column.
     """
     for family in families:
         found = search(
@@ -189,15 +189,15 @@ def compared(
 def _tested(
     best: Best, data: Data, also: Mapping[str, Callable[[Conditional], float]]
 ) -> Row:
-    """Return a row of the table. Conditions without a law count as not positive."""
+    """Return a row of the table; undefined conditional distributions count as not positive."""
     start = process_time()
     dists = best.model.given(to_device(data.test.X))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SignedDistributionWarning)  # of laws without mass
+        warnings.simplefilter("ignore", SignedDistributionWarning)  # no positive mass
         losses = np.asarray(data.score(dists, data.test.truth))
         test = process_time() - start
-        there = np.isfinite(dists.expect(lambda y: np.ones(len(y))))
-    some, none = best.model.given(to_device(data.test.X[there])), 1 - there.mean()
+        defined = np.isfinite(dists.expect(lambda y: np.ones(len(y))))
+    some, none = best.model.given(to_device(data.test.X[defined])), 1 - defined.mean()
 
     def share(ask: Callable[[Conditional], float]) -> float:
         return float(none + (1 - none) * ask(some))
@@ -212,11 +212,11 @@ def _tested(
         "normalization_error": float(np.max(scores.normalization_error(some))),
         "indefinite_share": share(scores.indefinite_share),
         **{name: share(ask) for name, ask in also.items()},
-        "no_law_share": float(none),
+        "undefined_share": float(none),
         "scale_x": best.scales[0],
         "scale_y": best.scales[1],
         "ridge": best.ridge,
         "rank_x": best.model.basis_x_.rank,
         "rank_y": best.model.basis_y_.rank,
-        **({} if device_name() else times),  # the processor's clock does not see others
+        **({} if device_name() else times),  # the CPU clock does not measure other devices
     }

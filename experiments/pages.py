@@ -1,4 +1,4 @@
-"""Figures and pages of results, made from tables alone."""
+"""Figures and pages of results, generated from tables alone."""
 
 from collections.abc import Iterable
 from hashlib import sha256
@@ -10,31 +10,31 @@ from experiments.markdown import grid
 from experiments.store import read_table
 from experiments.study import Study
 
-__all__ = ["checksum", "made", "pages", "write_figures", "write_pages"]
+__all__ = ["checksum", "pages", "provenance", "write_figures", "write_pages"]
 
 INTRODUCTION = """\
 # Results
 
-The numerical experiments of the paper, section 5, and a comparison with other packages. Tables
-and pictures here come from the files in `tables/`, one row for each model and run;
-`python -m experiments pages` makes pages and pictures from them. `make experiments` makes such
-files, with 100 runs at all sizes, which takes days and, with the paper's pivots at the largest
-sizes, much memory; the columns *runs* and *made* tell what was run here. A study that is stopped
-goes on where it was. Lines in pictures are means over runs, bars go from the 5 % to the 95 %
-quantile.
+The numerical experiments of the paper, section 5, and a comparison with other packages. The files
+in `tables/` have one row for each model and run; `python -m experiments pages` generates all pages
+and figures from them. `make experiments` computes such files with 100 runs at all sizes. That takes
+days and, with the paper's pivots at the largest sizes, much memory; the columns *runs* and
+*computed* state what these results contain. An interrupted study resumes where it stopped. Lines in
+figures are means over runs; bars extend from the 5 % to the 95 % quantile.
 
-The figures of the paper are not public in numbers, so what is compared are its claims in words:
-the column *here* says what these tables say of them. *Dominates* compares means over runs, *on
-par* is at most 5 % worse, *by far* at most half, *robust* and *minimally* less than twice,
-*severely* more than 20 %, *hardly any* below 1 %, *orders of magnitude* more than ten times; times
-between half and twice as long *cannot be told apart*.
+The paper publishes its figures without numbers, so these pages check its verbal claims; the column
+*verdict* states whether the tables support them. *Dominates* compares means over runs, *on par* is
+at most 5 % worse, *by far* at most half, *robust* and *minimally* less than twice, *severely* more
+than 20 %, *hardly any* below 1 %, *orders of magnitude* more than ten times; times between half and
+twice as long *cannot be told apart*.
 
-Laws that are made valid one by one are examined on [a page of their own](proper.md).
+[Proper distributions](proper.md) evaluates projected conditional distributions on a page of its
+own.
 """
 
 
 def write_figures(study: Study, path: Path, folder: Path) -> list[Path]:
-    """Draw the figures of a study, each of which names the table it was drawn from.
+    """Draw the figures of a study; each one stores the checksum of its table.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def write_figures(study: Study, path: Path, folder: Path) -> list[Path]:
     path : Path
         Its table.
     folder : Path
-        Where figures go.
+        The folder of the figures.
     """
     folder.mkdir(parents=True, exist_ok=True)
     written = []
@@ -62,7 +62,7 @@ def write_pages(studies: Iterable[Study], folder: Path) -> None:
     studies : iterable of Study
         The studies.
     folder : Path
-        Where tables are, and pages go.
+        The folder of tables and pages.
     """
     known = [study for study in studies if _path(study, folder).exists()]
     for study in known:
@@ -72,38 +72,38 @@ def write_pages(studies: Iterable[Study], folder: Path) -> None:
 
 
 def pages(studies: Iterable[Study], folder: Path) -> dict[str, str]:
-    """Return the pages by the names of their files.
+    """Return the pages by file name.
 
     Parameters
     ----------
     studies : iterable of Study
         Studies with a table.
     folder : Path
-        Where tables and figures are.
+        The folder of tables and figures.
     """
     found, index, claims = {}, [], []
     for study in studies:
         table = _table(study, _path(study, folder))
         found[f"{study.name}.md"] = _page(study, table, folder)
-        index.append([f"[{study.name}]({study.name}.md)", study.title, made(table)])
+        index.append([f"[{study.name}]({study.name}.md)", study.title, provenance(table)])
         claims += [[study.name, *claim] for claim in study.claims(table)]
-    heads = ["study", "claim of the paper", "here", "numbers"]
-    parts = [INTRODUCTION, grid(["study", "about", "made"], index)]
+    heads = ["study", "claim of the paper", "verdict", "numbers"]
+    parts = [INTRODUCTION, grid(["study", "subject", "computed"], index)]
     if claims:
         parts += ["## Claims of the paper", grid(heads, claims)]
     return {"README.md": _joined(parts), **found}
 
 
 def checksum(path: Path) -> str:
-    """Return what tells the content of a file from others."""
+    """Return the SHA-256 checksum of a file."""
     return sha256(path.read_bytes()).hexdigest()
 
 
 def _page(study: Study, table: pd.DataFrame, folder: Path) -> str:
-    """Return the page of a study: words and tables, then its pictures."""
+    """Return the page of a study: its report, then its figures."""
     files = sorted((folder / "figures").glob(f"{study.name}-*.png"))
     pictures = [f"![{file.stem}](figures/{file.name})" for file in files]
-    return _joined([f"# {study.title}", study.report(table), *pictures, made(table)])
+    return _joined([f"# {study.title}", study.report(table), *pictures, provenance(table)])
 
 
 def _joined(parts: list[str]) -> str:
@@ -118,8 +118,8 @@ def _table(study: Study, path: Path) -> pd.DataFrame:
     return read_table(path, study.keys)
 
 
-def made(table: pd.DataFrame) -> str:
-    """Return when and where a table was made."""
+def provenance(table: pd.DataFrame) -> str:
+    """Return when and on which machines a table was computed."""
     days = sorted(table["date"].unique())
     when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
     machines = sorted(table["machine"].unique())

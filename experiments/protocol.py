@@ -1,8 +1,8 @@
-"""Validation as in the paper: of all candidates, the best on rows held out.
+"""Model selection as in the paper: the candidate with the lowest validation loss.
 
-The scale of the kernel of X is chosen first, then that of Y. Models of a family share one
-fit for each pair of scales: ridges and constraints are solved from its moments, without
-another pass over the rows.
+The length scale of the kernel of X is selected first, then that of Y. Models of a family share
+one fit for each pair of length scales: solutions for all ridges and constraints follow from its
+moments, without another pass over the rows.
 """
 
 import warnings
@@ -15,11 +15,11 @@ import numpy as np
 
 from jointdist.errors import InfeasibleError, SignedDistributionWarning, ToleranceWarning
 
-__all__ = ["Best", "Family", "Variant", "made_valid", "search"]
+__all__ = ["Best", "Family", "Variant", "projected", "search"]
 
 
 class Variant(NamedTuple):
-    """Parameters of a model that need no new fit, and the ridges it chooses from."""
+    """Parameters of a model that need no new pass over the rows, and its candidate ridges."""
 
     ridges: Sequence[float]
     params: Mapping[str, object] = {}
@@ -32,46 +32,46 @@ class Family:
     Attributes
     ----------
     make : callable
-        From the scales of X and Y to an estimator.
+        From the length scales of X and Y to an estimator.
     variants : mapping
         The models by name.
     scales_x, scales_y : sequence of float
-        The scales of the kernels. The first of Y is that with which X is chosen.
-    valid : mapping
-        Further models by name, and which of the variants each is when its laws are made
-        valid, with the same scales and ridge.
+        The candidate length scales. Those of X are compared at the first one of Y.
+    projected : mapping
+        Further models by name, with the variant whose distributions each one projects to
+        proper ones, at the same length scales and ridge.
     """
 
     make: Callable[[float, float], Any]
     variants: Mapping[str, Variant]
     scales_x: Sequence[float] = (1.0,)
     scales_y: Sequence[float] = (1.0,)
-    valid: Mapping[str, str] = field(default_factory=dict)
+    projected: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def names(self) -> list[str]:
         """The names of all models."""
-        return [*self.variants, *self.valid]
+        return [*self.variants, *self.projected]
 
 
 @dataclass(frozen=True)
 class Best:
-    """A model, and how it fared on rows held out.
+    """A selected model and its validation loss.
 
     Attributes
     ----------
     model : estimator
-        The model, fitted.
+        The fitted model.
     loss : float
-        The loss on rows held out; NaN for laws that are made valid.
+        The loss on the validation rows; NaN for projected distributions.
     scales : tuple of float
-        The scales of X and Y.
+        The length scales of X and Y.
     ridge : float
         The ridge.
     fit_seconds : float
-        Processor time for pivots and moments, and a first solution.
+        CPU time for pivots, moments and a first solution.
     solve_seconds : float
-        That for the solution with these ridge and constraints.
+        CPU time for the solution with this ridge and these constraints.
     """
 
     model: Any = field(repr=False)
@@ -85,17 +85,17 @@ class Best:
 def search(family: Family, X: Any, Y: Any, loss: Callable[[Any], float]) -> dict[str, Best]:
     """Return the best model of each variant.
 
-    Models whose constraints cannot be met, or whose laws have no mass somewhere, are left
-    out; a variant of which none is left is missing.
+    Candidates are excluded if their constraints are infeasible or if a conditional
+    distribution has no positive mass. A variant without any remaining candidate is missing.
 
     Parameters
     ----------
     family : Family
         The models.
     X, Y : array
-        The rows to fit to.
+        The training rows.
     loss : callable
-        From a fitted model to its loss on rows held out.
+        From a fitted model to its loss on the validation rows.
     """
     best: dict[str, Best] = {}
 
@@ -106,26 +106,26 @@ def search(family: Family, X: Any, Y: Any, loss: Callable[[Any], float]) -> dict
 
     first, *others = family.scales_y
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SignedDistributionWarning)  # of laws without mass
-        warnings.simplefilter("ignore", ToleranceWarning)  # of programs at tiny ridges
+        warnings.simplefilter("ignore", SignedDistributionWarning)  # no positive mass
+        warnings.simplefilter("ignore", ToleranceWarning)  # programs with tiny ridges
         for scale in family.scales_x:
             enter(scale, first)
         for scale in sorted({one.scales[0] for one in best.values()}):
             for other in others:
                 enter(scale, other)
-    for name, of in family.valid.items():
+    for name, of in family.projected.items():
         if of in best:
-            best[name] = made_valid(best[of])
+            best[name] = projected(best[of])
     return best
 
 
-def made_valid(best: Best) -> Best:
-    """Return a model with the same scales and ridge, whose laws are made valid.
+def projected(best: Best) -> Best:
+    """Return a model with the same length scales and ridge and projected distributions.
 
     Parameters
     ----------
     best : Best
-        The model, with signed laws.
+        The model with signed distributions.
     """
     return replace(best, model=best.model.refit(positivity="projected"), loss=np.nan)
 
@@ -137,7 +137,7 @@ def _tried(
     Y: Any,
     loss: Callable[[Any], float],
 ) -> Iterator[tuple[str, Best]]:
-    """Yield all models with these scales that have a loss."""
+    """Yield all models with these length scales whose loss is finite."""
     start = process_time()
     fitted = family.make(*scales).fit(X, Y)
     fit = process_time() - start

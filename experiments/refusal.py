@@ -1,7 +1,7 @@
-"""What cannot be done, and is told in a line: errors of computations have their traceback."""
+"""The error of a request that cannot be met; the command reports it without a traceback."""
 
 __all__ = ["RefusalError"]
 
 
 class RefusalError(Exception):
-    """Something was asked for that cannot be done, for a reason outside the program."""
+    """A request that cannot be met for a reason outside the program."""

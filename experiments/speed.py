@@ -1,6 +1,6 @@
-"""Normal data, d = 3 + 3: figure covarspeed of the paper, with scales and ridges given.
+"""Normal data, d = 3 + 3: figure covarspeed of the paper, with given length scales and ridges.
 
-Processor time to fit a model, and to compute 5,000 conditional second-moment matrices.
+CPU time to fit a model and to compute 5,000 conditional second-moment matrices.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ KEYS = ("n", "tol", "pivots")
 
 
 def settings(runs: int, sizes: Sequence[int], tests: int = 5000) -> Iterator[Settings]:
-    """Yield the settings of all runs, small ones first."""
+    """Yield the settings of all runs, small samples first."""
     for n, seed in product(sizes, range(runs)):
         way = {"tol": PAPER.get(n, TOL), "pivots": GREEDY}
         yield {"n": n, **way, "tests": tests, "seed": seed}
@@ -72,23 +72,23 @@ def _total(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw(table: pd.DataFrame) -> dict[str, Figure]:
-    """Return times against the number of rows."""
+    """Return a figure of times by sample size."""
     groups = {"unconstrained": FREE, "constrained": CONSTRAINED}
     panels = [Panel(title, _total(table), names) for title, names in groups.items()]
-    return {"seconds": lines(panels, "n", "seconds", "processor seconds", log=True)}
+    return {"seconds": lines(panels, "n", "seconds", "CPU seconds", log=True)}
 
 
 def report(table: pd.DataFrame) -> str:
     """Return the times in a table."""
     return (
-        "Processor seconds to fit all n rows, with pivots and moments, and to compute 5,000 "
-        "matrices, scales and ridge given, on one thread:\n\n"
+        "CPU seconds to fit n rows, including pivots and moments, and to compute 5,000 "
+        "matrices, with given length scales and ridge, on one thread:\n\n"
         + by_size(_total(table), "seconds", NAMES, by=KEYS)
     )
 
 
 def claims(table: pd.DataFrame) -> list[Claim]:
-    """Return what the paper says of speed."""
+    """Return the claims of the paper about speed."""
     means = by_model(_total(table), "seconds")
     same, faster = means["JDL"] / means["CME"], means["JDL"] / means["JPDL"]
     cost = means["JDL tightened"] / means["JDL"]
@@ -98,14 +98,14 @@ def claims(table: pd.DataFrame) -> list[Claim]:
         Claim(
             "Without constraints JDL and CME cannot be told apart by speed.",
             verdict((same > 0.5) & (same < 2)),
-            f"Time of JDL over that of CME: {series(same)}. CME has a narrower kernel of Y, of "
-            "higher rank.",
+            f"Time of JDL over that of CME: {series(same)}. CME has a shorter length scale of Y "
+            "and therefore a higher rank.",
         ),
         Claim(
             "Without constraints JPDL is orders of magnitude faster.",
             verdict(faster > 10),
-            f"Time of JDL over that of JPDL: {series(faster)}. The paper counts the solution "
-            "alone, here are pivots and moments too.",
+            f"Time of JDL over that of JPDL: {series(faster)}. The paper times the solution "
+            "alone; these times include pivots and moments.",
         ),
         Claim(
             "Without constraints JDL is only minimally faster than with them.",
@@ -122,7 +122,7 @@ def claims(table: pd.DataFrame) -> list[Claim]:
 
 STUDY = Study(
     "speed",
-    "Time to fit and to ask, normal data, d = 3 + 3",
+    "Time to fit and to query, normal data, d = 3 + 3",
     ("n", "tol", "pivots", "tests", "seed"),
     {
         "tiny": {"runs": 1, "sizes": (200,), "tests": 100},

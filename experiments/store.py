@@ -1,4 +1,4 @@
-"""A table of results that survives whatever stops its writer."""
+"""A table of results that survives a crash of its writer."""
 
 import fcntl
 import json
@@ -19,22 +19,22 @@ Settings: TypeAlias = Mapping[str, Value]
 Row: TypeAlias = dict[str, Value]
 Key: TypeAlias = tuple[str, ...]
 
-_PATIENCE = 5.0  # seconds until a lock counts as that of another run
+_PATIENCE = 5.0  # seconds to wait for a lock before it counts as another run's
 
 
 class Store:
-    """A CSV file with a journal beside it, to which results go as they come.
+    """A CSV file with a journal beside it, to which results are appended.
 
-    What one computation gives is one line of the journal, so that it is there as a whole or
-    not at all. When the store is closed, the journal becomes part of the table, in the
-    order of the settings.
+    The results of one computation are one line of the journal, so that they are stored as a
+    whole or not at all. Closing the store merges the journal into the table, sorted by
+    settings.
 
     Parameters
     ----------
     path : Path
         The CSV file.
     names : tuple of str
-        The names of the settings, which tell computations apart.
+        The names of the settings that identify a computation.
     """
 
     def __init__(self, path: Path, names: tuple[str, ...]) -> None:
@@ -69,9 +69,9 @@ class Store:
         return self._key(settings) in self._rows
 
     def add(self, settings: Settings, rows: list[Row]) -> None:
-        """Keep what came of settings, one row at least."""
+        """Store the results of a computation, at least one row."""
         if not rows:
-            msg = f"nothing came of {dict(settings)}"
+            msg = f"no results for {dict(settings)}"
             raise ValueError(msg)
         whole = [{**settings, **row} for row in rows]
         self._journal.write(json.dumps(whole) + "\n")
@@ -83,7 +83,7 @@ class Store:
         return _key(settings, self.names)
 
     def _order(self) -> list[Key]:
-        """Return the keys by their settings."""
+        """Return the keys, sorted by their settings."""
 
         def place(key: Key) -> list[tuple[bool, float, str]]:
             return [_place(self._rows[key][0][name]) for name in self.names]
@@ -92,7 +92,7 @@ class Store:
 
 
 def read_table(path: Path, names: tuple[str, ...]) -> pd.DataFrame:
-    """Return the results in a table, without those in its journal.
+    """Return the results of a table, without those in its journal.
 
     Parameters
     ----------
@@ -131,9 +131,9 @@ def _journal(path: Path) -> Path:
 
 
 def _locked(path: Path) -> TextIOWrapper:
-    """Return a journal for this process alone.
+    """Return a journal that this process has locked.
 
-    Processes that a killed run has left behind hold its lock until they notice.
+    Orphaned workers of a killed run hold its lock until they notice that it is gone.
     """
     deadline = time.monotonic() + _PATIENCE
     while True:
@@ -149,11 +149,11 @@ def _locked(path: Path) -> TextIOWrapper:
             continue
         if path.exists() and path.samefile(f"/dev/fd/{journal.fileno()}"):
             return journal
-        journal.close()  # another run has ended, and taken it away
+        journal.close()  # another run has finished and removed it
 
 
 def _mend(journal: TextIOWrapper) -> None:
-    """Cut off a line that was not written in full."""
+    """Truncate a line that was not written in full."""
     journal.seek(0)
     text = journal.read()
     journal.seek(0)
@@ -162,15 +162,15 @@ def _mend(journal: TextIOWrapper) -> None:
 
 
 def _key(settings: Settings, names: tuple[str, ...]) -> Key:
-    """Return what tells settings from others: 1 and 1.0 are the same."""
-    return tuple(_word(settings[name]) for name in names)
+    """Return a key that identifies settings; 1 and 1.0 are equal."""
+    return tuple(_text(settings[name]) for name in names)
 
 
-def _word(value: Value) -> str:
+def _text(value: Value) -> str:
     return value if isinstance(value, str) else repr(float(value))
 
 
 def _place(value: Value) -> tuple[bool, float, str]:
-    """Return where a value comes in order: numbers before words."""
-    word = isinstance(value, str)
-    return word, 0.0 if word else float(value), str(value) if word else ""
+    """Return a sort key: numbers before strings."""
+    text = isinstance(value, str)
+    return text, 0.0 if text else float(value), str(value) if text else ""

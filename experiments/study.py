@@ -1,6 +1,6 @@
-"""A study: settings, what is computed for each of them, and how the table is drawn.
+"""A study: its settings, the computation for each of them, and figures of the table.
 
-A study that was stopped, by whatever means, goes on where it was when it is started again.
+A study that was interrupted resumes where it stopped.
 """
 
 import os
@@ -32,11 +32,11 @@ __all__ = ["Preset", "Study", "end_with", "fill", "machine", "run", "settings_of
 
 Preset: TypeAlias = Mapping[str, object]
 
-_SILENCE = 20.0  # seconds between lines of progress
+_SILENCE = 20.0  # seconds between progress messages
 _console = Console(stderr=True)
 
 
-def _no_words(table: object) -> str:
+def _no_report(table: object) -> str:
     del table
     return ""
 
@@ -58,27 +58,27 @@ class Study:
     Attributes
     ----------
     name : str
-        What it and its table are called.
+        The name of the study and of its table.
     title : str
-        What it is about, in a line.
+        A one-line description.
     keys : tuple of str
-        The names of its settings, which tell runs apart.
+        The names of the settings that identify a run.
     presets : mapping
-        For each of ``"tiny"``, ``"quick"`` and ``"full"``, arguments of ``settings``: among
+        Arguments of ``settings`` for each of ``"tiny"``, ``"quick"`` and ``"full"``; among
         them ``runs`` and ``sizes``.
     settings : callable
-        From a preset to the settings of all computations, in the order of work.
+        From a preset to the settings of all computations, in the order of execution.
     compute : callable
-        From settings to rows of the table, one for each model. Whatever is random comes
-        from the seed among the settings.
+        From settings to rows of the table, one for each model. All randomness derives from
+        the seed among the settings.
     draw : callable
         From the table to figures by name.
     report : callable
         From the table to a page in Markdown.
     claims : callable
-        From the table to claims of the paper, and whether they hold.
+        From the table to the claims of the paper and their verdicts.
     cost : callable
-        From settings to about how long they take, in any unit.
+        From settings to their approximate run time, in any unit.
     """
 
     name: str
@@ -88,7 +88,7 @@ class Study:
     settings: Callable[..., Iterable[Settings]]
     compute: Callable[[Settings], list[Row]]
     draw: "Callable[[pd.DataFrame], dict[str, Figure]]"
-    report: "Callable[[pd.DataFrame], str]" = field(default=_no_words)
+    report: "Callable[[pd.DataFrame], str]" = field(default=_no_report)
     claims: "Callable[[pd.DataFrame], list[Claim]]" = field(default=_no_claims)
     cost: Callable[[Settings], float] = field(default=_one)
 
@@ -99,7 +99,7 @@ def settings_of(
     runs: int | None = None,
     sizes: Sequence[int] | None = None,
 ) -> list[Settings]:
-    """Return the settings of a preset, or of another number of runs or other sizes.
+    """Return the settings of a preset, with its runs and sizes overridden if given.
 
     Parameters
     ----------
@@ -110,33 +110,33 @@ def settings_of(
     runs : int, optional
         The number of runs.
     sizes : sequence of int, optional
-        The numbers of rows.
+        The sample sizes.
     """
-    asked = {"runs": runs, "sizes": sizes}
-    given = {name: value for name, value in asked.items() if value is not None}
-    return list(study.settings(**{**study.presets[preset], **given}))
+    options = {"runs": runs, "sizes": sizes}
+    changed = {name: value for name, value in options.items() if value is not None}
+    return list(study.settings(**{**study.presets[preset], **changed}))
 
 
 def run(study: Study, todo: Sequence[Settings], path: Path, *, jobs: int = 1) -> None:
-    """Compute what a table lacks.
+    """Compute the missing rows of a table.
 
     Parameters
     ----------
     study : Study
-        What is computed.
+        The study.
     todo : sequence of settings
-        What the table is to hold, in the order of work.
+        The settings that the table should hold, in the order of execution.
     path : Path
         The table, a CSV file.
     jobs : int, default=1
-        The number of processes. Each of several has one thread; a single one has all.
+        The number of processes. With more than one, each uses a single thread.
     """
     with Store(path, study.keys) as store:
         fill(study, todo, store, jobs=jobs)
 
 
 def fill(study: Study, todo: Sequence[Settings], store: Store, *, jobs: int = 1) -> None:
-    """Compute what an open table lacks.
+    """Compute the missing rows of an open table.
 
     Parameters
     ----------
@@ -145,27 +145,27 @@ def fill(study: Study, todo: Sequence[Settings], store: Store, *, jobs: int = 1)
     store : Store
         The table.
     """
-    left = [settings for settings in todo if settings not in store]
-    there = len(todo) - len(left)
-    _console.print(f"{study.name}: {there} of {len(todo)} are there")
-    clock = _Clock(study.name, sum(map(study.cost, left)), len(left))
-    for settings, rows in _computed(study, left, jobs):
-        made = {"date": _today(), "machine": machine()}
-        store.add(settings, [row | made for row in rows])
+    missing = [settings for settings in todo if settings not in store]
+    done = len(todo) - len(missing)
+    _console.print(f"{study.name}: {done} of {len(todo)} are already in the table")
+    clock = _Clock(study.name, sum(map(study.cost, missing)), len(missing))
+    for settings, rows in _computed(study, missing, jobs):
+        origin = {"date": _today(), "machine": machine()}
+        store.add(settings, [row | origin for row in rows])
         clock.tick(study.cost(settings))
 
 
 def _computed(
-    study: Study, left: Sequence[Settings], jobs: int
+    study: Study, missing: Sequence[Settings], jobs: int
 ) -> Iterator[tuple[Settings, list[Row]]]:
-    """Yield settings and rows as they come."""
+    """Yield settings and their rows as computations finish."""
     if jobs == 1:
-        for settings in left:
+        for settings in missing:
             yield settings, study.compute(settings)
         return
     spawn = get_context("spawn")
     with ProcessPoolExecutor(jobs, spawn, _prepare, (os.getpid(),)) as pool:
-        waiting = {pool.submit(study.compute, settings): settings for settings in left}
+        waiting = {pool.submit(study.compute, settings): settings for settings in missing}
         try:
             for future in as_completed(waiting):
                 yield waiting[future], future.result()
@@ -174,18 +174,18 @@ def _computed(
 
 
 def _prepare(parent: int) -> None:
-    """Let a process of a pool use one thread, and end with its parent."""
+    """Limit a worker process to one thread, and end it with its parent."""
     threadpool_limits(1)
     end_with(parent)
 
 
 def end_with(parent: int) -> None:
-    """Let this process end when its parent is no more.
+    """Terminate this process when its parent is gone.
 
     Parameters
     ----------
     parent : int
-        The number of the process.
+        The process id of the parent.
     """
 
     def watch() -> None:
@@ -197,28 +197,28 @@ def end_with(parent: int) -> None:
 
 
 class _Clock:
-    """Tells how far a study is, and how long it will take."""
+    """Reports the progress of a study and the remaining time."""
 
     def __init__(self, name: str, cost: float, count: int) -> None:
         self.name, self.cost, self.count = name, cost, count
         self.spent, self.ended = 0.0, 0
-        self.start = self.told = time.monotonic()
+        self.start = self.reported = time.monotonic()
 
     def tick(self, cost: float) -> None:
-        """Note the end of a computation."""
+        """Record the end of a computation."""
         self.spent, self.ended = self.spent + cost, self.ended + 1
         now = time.monotonic()
         last = self.ended == self.count
-        if now - self.told < _SILENCE and not last:
+        if now - self.reported < _SILENCE and not last:
             return
-        self.told, gone = now, now - self.start
-        rest = gone * (self.cost - self.spent) / self.spent
-        told = f"{self.ended} of {self.count} in {_words(gone)}"
-        ahead = "" if last else f", about {_words(rest)} left"
-        _console.print(f"{self.name}: {told}{ahead}")
+        self.reported, elapsed = now, now - self.start
+        remaining = elapsed * (self.cost - self.spent) / self.spent
+        done = f"{self.ended} of {self.count} in {_duration(elapsed)}"
+        ahead = "" if last else f", about {_duration(remaining)} left"
+        _console.print(f"{self.name}: {done}{ahead}")
 
 
-def _words(seconds: float) -> str:
+def _duration(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
@@ -230,7 +230,7 @@ def _today() -> str:
 
 @cache
 def machine() -> str:
-    """Return the processor, or the device that stands in for it, in words."""
+    """Return the name of the CPU and its cores, or of the device in use."""
     if device_name():
         return device_name()
     cores = os.cpu_count()

@@ -1,7 +1,7 @@
 """Normal data, d = 1 + 1: figures tolerance and cmenormerror of the paper.
 
-The loss of JDL and CME, and how far the laws of CME are from normalised, for three
-tolerances of the low-rank factors.
+The loss of JDL and CME, and the normalisation error of CME, for three tolerances of the
+low-rank factors.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,20 +27,20 @@ TOLERANCES = (1e-3, 1e-2, 1e-1)
 SCALES = (0.5, 1.0, 2.0, 4.0, 8.0)
 SCALES_JDL = SCALES, (1.0, 2.0)
 SCALES_CME = SCALES, (0.5, 0.25, 1.0)
-LARGE = 10**6  # rows from which on pivots are chosen as by default, too
+LARGE = 10**6  # from this number of rows on, default pivots are run, too
 NAMES = ("JDL", "CME")
 KEYS = ("n", "tol", "pivots")
 
 
 def settings(runs: int, sizes: Sequence[int], tests: int = 5000) -> Iterator[Settings]:
-    """Yield the settings of all runs, small ones first."""
+    """Yield the settings of all runs, small samples first."""
     for n, seed, tol in product(sizes, range(runs), TOLERANCES):
         for pivots in (GREEDY, AUTO) if n >= LARGE else (GREEDY,):
             yield {"n": n, "tol": tol, "pivots": pivots, "tests": tests, "seed": seed}
 
 
 def compute(one: Settings) -> list[Row]:
-    """Return how both models fare on one sample."""
+    """Return the scores of both models on one sample."""
     n, seed = int(one["n"]), int(one["seed"])
     pair = NormalPair.random(D, random_state=seed)
     data = Data.drawn(pair, n, int(one["tests"]), np.random.default_rng([seed, n]))
@@ -55,7 +55,7 @@ def _shown(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw(table: pd.DataFrame) -> dict[str, Figure]:
-    """Return losses, and the normalisation error of CME, against the number of rows."""
+    """Return the losses and the normalisation error of CME by sample size."""
     table = _shown(table)
     labels = {tol: f"tolerance {tol:g}" for tol in TOLERANCES}
 
@@ -79,23 +79,24 @@ Second-moment loss, means with 5 % and 95 % quantiles:
 
 {by_size(table, "loss", NAMES, by=KEYS)}
 
-Largest normalisation error of 5,000 laws:
+Largest normalisation error of 5,000 conditional distributions:
 
 {by_size(table, "normalization_error", NAMES, by=KEYS)}
 
-Models are fitted to 4/5 of the rows; on 1/5, at most 5,000, scales and ridge are chosen by the
-loss, the scale of X first and then that of Y. Sizes with fewer runs compare tolerances, not sizes.
+Models are fitted to 4/5 of the rows. The loss on the other 1/5, at most 5,000 rows, selects the
+length scales, that of X before that of Y, and the ridge. Sizes with fewer runs compare tolerances,
+not sizes.
 
-*Greedy* pivots, also in the pictures, are those of the paper's algorithm, *auto* ones those of the
-default rule, which needs fewer for the same trace error, but has fewer of them in the tails.
+*Greedy* pivots, also in the figures, are those of the paper's algorithm. *Auto* pivots are those of
+the default rule, which needs fewer for the same trace error but places fewer in the tails.
 
-What models choose from, and how often they choose the lowest or the highest value:
+Candidate hyperparameters, and how often the lowest or the highest candidate is selected:
 
 {edges(table, [jdl(SCALES_JDL, NAMES), cme(SCALES_CME, NAMES)])}"""
 
 
 def claims(table: pd.DataFrame) -> list[Claim]:
-    """Return what the paper says of tolerances."""
+    """Return the claims of the paper about tolerances."""
     table = _shown(table)
     low, high = (table[table["tol"] == tol] for tol in (min(TOLERANCES), max(TOLERANCES)))
 
@@ -112,12 +113,12 @@ def claims(table: pd.DataFrame) -> list[Claim]:
             f"Loss with tolerance 0.1 over that with 10⁻³: JDL {series(mean['JDL'])}; CME "
             f"{series(mean['CME'])}; medians JDL {series(median['JDL'])}; CME "
             f"{series(median['CME'])}. Runs: {series(low.groupby('n')['seed'].nunique())}. "
-            "JDL is the more robust by medians, but single runs are far off.",
+            "JDL is more robust in medians, but single runs have large errors.",
         ),
         Claim(
             "d = 1: CME's normalisation error falls with n at tolerance 10⁻³.",
             verdict(step < 1),
-            f"Over that of the size before, for the runs of both: {series(step)}. Means "
+            f"Ratio to the previous size, for the runs of both sizes: {series(step)}. Means "
             f"{series(error[0])}; at 0.1: {series(error[1])}.",
         ),
     ]

@@ -1,4 +1,4 @@
-"""Small samples of averages of uniform numbers, d = 3 + 3: figure covarpossmall."""
+"""Small samples of running averages of uniform variables, d = 3 + 3: figure covarpossmall."""
 
 from collections.abc import Iterator, Sequence
 from itertools import product
@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from experiments.claims import Claim, verdict
 from experiments.drawing import Panel, lines
-from experiments.gaussian import VALID
+from experiments.gaussian import PROJECTED
 from experiments.markdown import by_model, by_size, edges, series
 from experiments.moments import RIDGES, SMALL, Data, Scales, cme, compared, jdl, jpdl
 from experiments.protocol import Family
@@ -21,9 +21,9 @@ from jointdist.datasets import RunningAverages
 __all__ = ["NAMES", "PRESETS", "STUDY", "D", "families", "panels", "settings"]
 
 D = 3
-SCALES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0), (0.5, 0.12, 0.25, 1.0, 2.0)  # of X and of Y
+SCALES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0), (0.5, 0.12, 0.25, 1.0, 2.0)  # of X, of Y
 FREE = ("JDL", "JDL exact", "JPDL", "CME")
-NAMES = FREE + VALID
+NAMES = FREE + PROJECTED
 PRESETS = {
     "tiny": {"runs": 1, "sizes": (50,), "tests": 100},
     "quick": {"runs": 10, "sizes": (50, 100, 200)},
@@ -33,12 +33,12 @@ HOW: dict[str, Any] = {"tol": 1e-6, "pivoting": "greedy", "max_rank": 1000}
 
 
 def families(scales: Scales) -> list[Family]:
-    """Return all models, with larger ridges than for many rows.
+    """Return all models, with larger candidate ridges than for large samples.
 
     Parameters
     ----------
     scales : pair of sequences of float
-        The scales of the kernels of X and of Y.
+        The candidate length scales of X and Y.
     """
     more = (10.0, 1.0, *RIDGES)
     return [
@@ -52,13 +52,13 @@ FAMILIES = families(SCALES)
 
 
 def settings(runs: int, sizes: Sequence[int], tests: int = 5000) -> Iterator[Settings]:
-    """Yield the settings of all runs, small ones first."""
+    """Yield the settings of all runs, small samples first."""
     for n, seed in product(sizes, range(runs)):
         yield {"n": n, "tests": tests, "seed": seed}
 
 
 def compute(one: Settings) -> list[Row]:
-    """Return how all models fare on one sample."""
+    """Return the scores of all models on one sample."""
     n, seed = int(one["n"]), int(one["seed"])
     rng = np.random.default_rng([seed, n])
     data = Data.drawn(RunningAverages(D), n, int(one["tests"]), rng)
@@ -66,18 +66,18 @@ def compute(one: Settings) -> list[Row]:
 
 
 def panels(table: pd.DataFrame) -> list[Panel]:
-    """Return the panels of a picture: laws as they are, and made valid.
+    """Return the panels of a figure: signed and projected distributions.
 
     Parameters
     ----------
     table : DataFrame
         The results.
     """
-    return [Panel("unconstrained", table, FREE), Panel("made valid", table, VALID)]
+    return [Panel("unconstrained", table, FREE), Panel("projected", table, PROJECTED)]
 
 
 def draw(table: pd.DataFrame) -> dict[str, Figure]:
-    """Return losses and errors against the number of rows."""
+    """Return figures of losses and errors by sample size."""
     panel = panels(table)
     return {
         "loss": lines(panel, "n", "loss", "second-moment loss", log=True),
@@ -91,8 +91,9 @@ def draw(table: pd.DataFrame) -> dict[str, Figure]:
 def report(table: pd.DataFrame) -> str:
     """Return losses and errors in tables."""
     return f"""\
-Averages of uniform numbers, tolerance 10⁻⁶, no constraints; *projected* laws are made valid one
-by one. Second-moment loss, means with 5 % and 95 % quantiles:
+Running averages of uniform variables, tolerance 10⁻⁶, no constraints; *projected* models project
+each conditional distribution to a proper one. Second-moment loss, means with 5 % and 95 %
+quantiles:
 
 {by_size(table, "loss", NAMES)}
 
@@ -100,22 +101,22 @@ Share of second-moment matrices that are not positive semidefinite:
 
 {by_size(table, "indefinite_share", NAMES)}
 
-Largest normalisation error of 5,000 laws:
+Largest normalisation error of 5,000 conditional distributions:
 
 {by_size(table, "normalization_error", NAMES)}
 
-What models choose from, and how often they choose the lowest or the highest value:
+Candidate hyperparameters, and how often the lowest or the highest candidate is selected:
 
 {edges(table, FAMILIES)}
 
-Models are fitted to 4/5 of the rows; on 1/5 scales and ridge are chosen, the scale of X first.
-*Projected* laws have the scales and ridge that are best for signed ones, by true moments, which
-nobody knows of data: with kernels they lose accuracy by being made valid, with polynomials they
-do not."""
+Models are fitted to 4/5 of the rows; the other 1/5 selects the length scales, that of X first, and
+the ridge. *Projected* models inherit the length scales and ridge that are best for signed
+distributions under the true moments, which are unknown in practice: projection costs accuracy with
+kernels, but not with polynomials."""
 
 
 def claims(table: pd.DataFrame) -> list[Claim]:
-    """Return what the paper says of averages of uniform numbers."""
+    """Return the claims of the paper about uniform variables."""
     share = by_model(table, "indefinite_share")
     return [
         Claim(
@@ -138,7 +139,7 @@ def claims(table: pd.DataFrame) -> list[Claim]:
 
 STUDY = Study(
     "uniform",
-    "Small samples of averages of uniform numbers, d = 3 + 3",
+    "Small samples of running averages of uniform variables, d = 3 + 3",
     ("n", "tests", "seed"),
     PRESETS,
     settings,

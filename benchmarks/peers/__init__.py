@@ -1,7 +1,6 @@
-"""jointdist beside what people would use instead, on the same rows and by the same scores.
+"""jointdist compared with other packages, on the same rows and by the same scores.
 
-Run ``python -m benchmarks.peers`` from the root of the repository. Every method is fitted
-at its defaults, or at what its own validation on training rows finds; none has seen a test
-row before it is scored. Methods whose packages are not installed are left out, and named
-at the start.
+Run ``python -m benchmarks.peers`` from the root of the repository. Every method uses its
+defaults, or hyperparameters from its own validation on training rows; no fit sees a test row.
+Methods whose packages are not installed are skipped and listed at the start.
 """

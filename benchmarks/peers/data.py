@@ -27,24 +27,24 @@ UCI = {
     "protein": "protein-tertiary-structure",
 }
 DAYS = "1927-01-03", "2022-12-30"
-RARE = 0.01  # the level of the quantile below which returns are an event
+RARE = 0.01  # level of the quantile that defines a tail event
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Rows to fit to, and rows to test on.
+    """Training and test rows of one split.
 
     Attributes
     ----------
     kind : str
-        What is asked: ``"law"`` of one column, ``"joint"`` law of several, the chance of an
-        ``"event"``, or a low-rank ``"factor"`` of a kernel matrix.
+        The target: a ``"univariate"`` or ``"joint"`` (multivariate) predictive distribution,
+        the probability of an ``"event"``, or a low-rank ``"factor"`` of a kernel matrix.
     X, Y : array or DataFrame
-        The rows to fit to.
+        The training rows.
     X_test, Y_test : array or DataFrame
-        The rows to test on.
+        The test rows.
     threshold : float
-        The event is that Y is at most this.
+        The event is that Y is at most this value.
     """
 
     kind: str
@@ -56,11 +56,11 @@ class Task:
 
     @property
     def events(self) -> np.ndarray:
-        """Which rows to fit to are events."""
+        """The training rows that are events, as a mask."""
         return self.threshold >= self.Y
 
     def at_most(self, most: int | None, seed: int) -> "Task":
-        """Return the task with no more than so many rows to fit to, chosen at random."""
+        """Return the task with at most this number of training rows, subsampled at random."""
         if most is None or len(self.Y) <= most:
             return self
         rows = np.random.default_rng(seed).choice(len(self.Y), most, replace=False)
@@ -68,7 +68,7 @@ class Task:
 
 
 class Source(NamedTuple):
-    """The kind of a set, its file (none if it is simulated), and how it is split."""
+    """The kind of a data set, its file (empty if simulated), and its splits."""
 
     kind: str
     file: str
@@ -76,7 +76,7 @@ class Source(NamedTuple):
 
 
 def numbers(X: Any) -> np.ndarray:
-    """Return the columns as numbers: a column of zeros and ones for each word."""
+    """Return a numeric matrix, with one-hot encoded categories."""
     if isinstance(X, pd.DataFrame):
         return pd.get_dummies(X).to_numpy(dtype=float)
     return X
@@ -84,12 +84,12 @@ def numbers(X: Any) -> np.ndarray:
 
 @lru_cache(maxsize=1)
 def load(name: str, split: int) -> Task:
-    """Return a data set, split for the given time."""
+    """Return the given split of a data set."""
     return SETS[name].split(split)
 
 
 def present(name: str) -> bool:
-    """Return whether the files of a set are at hand."""
+    """Return whether the files of a set are available."""
     return (DATA / SETS[name].file).exists() or not SETS[name].file
 
 
@@ -105,7 +105,7 @@ def _uci(name: str, split: int) -> Task:
     """Return one of the published splits of a set; naval without its second outcome."""
     Z = np.loadtxt(DATA / "uci" / UCI[name] / "data.txt.gz")
     Z = Z[:, :17] if name == "naval" else Z
-    return _parted("law", Z[:, :-1], Z[:, -1], *_published(len(Z), split))
+    return _parted("univariate", Z[:, :-1], Z[:, -1], *_published(len(Z), split))
 
 
 def _naval(split: int) -> Task:
@@ -136,13 +136,15 @@ def _returns(d: int, split: int) -> Task:
     return replace(task, threshold=float(np.quantile(task.Y, RARE)))
 
 
-def _flights(given: list[str], asked: list[str], train: int, test: int, split: int) -> Task:
-    """Return flights of which all delays are known."""
+def _flights(
+    inputs: list[str], outputs: list[str], train: int, test: int, split: int
+) -> Task:
+    """Return flights without missing delays."""
     table = pd.read_parquet(DATA / _FLIGHTS, columns=[*_COLUMNS, "arr_delay"]).dropna()
-    words = table.select_dtypes(exclude="number").columns  # known to all parts of the table
-    table = table.astype(dict.fromkeys(words, "category"))
-    X, Y = table[given], table[asked].to_numpy(dtype=float)
-    kind, Y = ("law", Y[:, 0]) if len(asked) == 1 else ("joint", Y)
+    text = table.select_dtypes(exclude="number").columns  # same categories in all splits
+    table = table.astype(dict.fromkeys(text, "category"))
+    X, Y = table[inputs], table[outputs].to_numpy(dtype=float)
+    kind, Y = ("univariate", Y[:, 0]) if len(outputs) == 1 else ("joint", Y)
     return _parted(kind, X, Y, *_shuffled(len(Y), split, train, test))
 
 
@@ -169,13 +171,13 @@ _DELAYS = partial(_flights, _COLUMNS[1:5], ["dep_delay", "arr_delay"])
 
 SETS = {
     **{
-        name: Source("law", f"uci/{file}", partial(_uci, name))
+        name: Source("univariate", f"uci/{file}", partial(_uci, name))
         for name, file in UCI.items()
     },
     "famafrench, d = 5": Source("event", _FRENCH, partial(_returns, 5)),
     "famafrench, d = 25": Source("event", _FRENCH, partial(_returns, 25)),
-    "flights, 20,000": Source("law", _FLIGHTS, partial(_ARRIVAL, 20_000, 20_000)),
-    "flights": Source("law", _FLIGHTS, partial(_ARRIVAL, 294_611, 32_735)),
+    "flights, 20,000": Source("univariate", _FLIGHTS, partial(_ARRIVAL, 20_000, 20_000)),
+    "flights": Source("univariate", _FLIGHTS, partial(_ARRIVAL, 294_611, 32_735)),
     "gaussian, 3 + 3": Source("joint", "", partial(_gaussian, 5_000)),
     "gaussian, 3 + 3, small": Source("joint", "", partial(_gaussian, 300)),
     "naval, both": Source("joint", f"uci/{UCI['naval']}", _naval),

@@ -1,4 +1,4 @@
-"""Conditional densities that are mixtures: kernel density estimates, and least squares."""
+"""Conditional densities as mixtures: kernel density estimates and least squares."""
 
 from collections.abc import Callable
 from itertools import product
@@ -14,16 +14,16 @@ from benchmarks.peers.dists import Mixture
 
 __all__ = ["kernel_density", "least_squares"]
 
-Laws: TypeAlias = Callable[[np.ndarray], Mixture]
+Predictor: TypeAlias = Callable[[np.ndarray], Mixture]
 
 SCALES, RIDGES = np.logspace(-1.5, 1.5, 9), np.logspace(-3, 1, 9)
 FUNCTIONS, FOLDS = 300, 5
 
 
-def kernel_density(X: np.ndarray, Y: np.ndarray, bandwidths: str) -> Laws:
+def kernel_density(X: np.ndarray, Y: np.ndarray, bandwidths: str) -> Predictor:
     """Return conditional kernel density estimates with the bandwidths of statsmodels.
 
-    The laws are those of its ``KDEMultivariateConditional``, whose own cdf is a loop over
+    The distributions equal those of its ``KDEMultivariateConditional``, whose cdf loops over
     points in Python.
     """
     from statsmodels.nonparametric.kernel_density import (  # noqa: PLC0415
@@ -43,13 +43,13 @@ def kernel_density(X: np.ndarray, Y: np.ndarray, bandwidths: str) -> Laws:
     return dists
 
 
-def least_squares(X: np.ndarray, Y: np.ndarray, seed: int) -> Laws:
+def least_squares(X: np.ndarray, Y: np.ndarray, seed: int) -> Predictor:
     """Return least-squares conditional densities (Sugiyama et al., 2010).
 
-    The density of y given x is a sum of Gaussian functions around rows of the sample, whose
-    coefficients minimise the squared error in closed form; negative ones are set to zero.
-    Scale and ridge have the lowest squared error in cross-validation. The paper takes 100
-    functions, here there are more.
+    The density of y given x is a sum of Gaussian functions centred at rows of the sample, with
+    coefficients that minimise the squared error in closed form; negative ones are set to zero.
+    Length scale and ridge minimise the squared error in cross-validation. The paper uses 100
+    functions, this implementation up to 300.
     """
     to_x, to_y = StandardScaler().fit(X), StandardScaler().fit(Y.reshape(len(Y), -1))
     X, Y = to_x.transform(X), to_y.transform(Y.reshape(len(Y), -1))

@@ -1,7 +1,7 @@
-"""What methods predict, in three forms that are scored alike for all of them.
+"""Predictions in three forms, and their scores.
 
-A law of one column is its quantiles at the middles of k equal steps of the level, one of
-several columns a number of draws, and an event its chance.
+A univariate distribution is represented by its quantiles at the midpoints of k equal intervals of
+levels, a multivariate one by draws, and an event by its probability.
 """
 
 from typing import NamedTuple
@@ -25,11 +25,11 @@ __all__ = [
 ]
 
 DRAWS = 256
-TINY = 1e-12  # the least chance, as in the paper
+TINY = 1e-12  # lowest probability, as in the paper
 
 
 def levels(k: int) -> np.ndarray:
-    """Return the middles of k equal steps from zero to one."""
+    """Return the midpoints of k equal intervals of [0, 1]."""
     return (np.arange(k) + 0.5) / k
 
 
@@ -37,16 +37,16 @@ LEVELS = levels(199)
 
 
 def crps(values: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the CRPS of the law that has the same weight on each of the quantiles.
+    """Return the CRPS of distributions with equal weights on their quantiles.
 
-    It is twice the mean of the pinball losses.
+    It is twice the mean pinball loss.
     """
     p, away = levels(values.shape[1]), y[:, None] - values
     return 2 * np.maximum(p * away, (p - 1) * away).mean(axis=1)
 
 
 def central(values: np.ndarray, level: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ends of central intervals, between the quantiles nearest to them."""
+    """Return the ends of central intervals, interpolated between quantiles."""
     k = values.shape[1]
     places = k * np.array([(1 - level) / 2, (1 + level) / 2]) - 0.5
     left = np.floor(places).astype(int)
@@ -56,7 +56,7 @@ def central(values: np.ndarray, level: float = 0.9) -> tuple[np.ndarray, np.ndar
 
 
 def pit(values: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
-    """Return the levels of outcomes, at random between those of the quantiles around."""
+    """Return randomised PIT values of the observed outcomes."""
     bounds = np.concatenate([[0.0], levels(values.shape[1]), [1.0]])
     below = bounds[(values < y[:, None]).sum(axis=1)]
     above = bounds[1 + (values <= y[:, None]).sum(axis=1)]
@@ -64,31 +64,31 @@ def pit(values: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
 
 
 def calibration_error(u: np.ndarray) -> float:
-    """Return how far the shares of levels up to 0.05, 0.1, ..., 0.95 are from these."""
+    """Return the mean distance of PIT shares from the levels 0.05, 0.1, ..., 0.95."""
     p = np.linspace(0.05, 0.95, 19)
     return float(np.abs((u[:, None] <= p).mean(axis=0) - p).mean())
 
 
 def energy_score(draws: np.ndarray, y: np.ndarray, unit: np.ndarray) -> np.ndarray:
-    """Return unbiased estimates of the energy scores of the laws that were drawn from."""
+    """Return unbiased estimates of energy scores from draws."""
     draws, y = draws / unit, y / unit
     near = np.linalg.norm(draws - y[:, None], axis=2).mean(axis=1)
     return near - 0.5 * np.array([pdist(own).mean() for own in draws])
 
 
-def logistic_loss(chance: np.ndarray, events: np.ndarray) -> np.ndarray:
+def logistic_loss(probability: np.ndarray, events: np.ndarray) -> np.ndarray:
     """Return the logistic losses, Eq. `eq:logisticloss`."""
-    of_what_came = np.where(events, chance, 1 - chance)
-    return -np.log(np.clip(of_what_came, TINY, 1))
+    observed = np.where(events, probability, 1 - probability)
+    return -np.log(np.clip(observed, TINY, 1))
 
 
-def brier_score(chance: np.ndarray, events: np.ndarray) -> np.ndarray:
-    """Return the squared errors of chances."""
-    return (chance - events) ** 2
+def brier_score(probability: np.ndarray, events: np.ndarray) -> np.ndarray:
+    """Return the squared errors of probabilities."""
+    return (probability - events) ** 2
 
 
 class Mixture(NamedTuple):
-    """Laws that are weighted sums of Gaussians around the same centres.
+    """Mixtures of Gaussians with common centres.
 
     Attributes
     ----------
@@ -105,14 +105,14 @@ class Mixture(NamedTuple):
     scale: np.ndarray
 
     def quantiles(self) -> np.ndarray:
-        """Return quantiles of laws of one column, by their cdfs on a grid."""
+        """Return quantiles of univariate mixtures from their cdf on a grid."""
         centres, scale = self.centres[:, 0], self.scale[0]
         grid = np.linspace(centres.min() - 4 * scale, centres.max() + 4 * scale, 2048)
         cdfs = self.weights @ ndtr((grid - centres[:, None]) / scale)
         return np.array([np.interp(LEVELS, cdf, grid) for cdf in cdfs])
 
     def draws(self, seed: int) -> np.ndarray:
-        """Return draws from each law."""
+        """Return draws from each mixture."""
         rng = np.random.default_rng(seed)
         upto, u = self.weights.cumsum(axis=1), rng.random((len(self.weights), DRAWS))
         chosen = np.array([np.searchsorted(*pair) for pair in zip(upto, u, strict=True)])

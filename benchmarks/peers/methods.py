@@ -1,4 +1,4 @@
-"""The methods, each from rows to what it predicts of new ones."""
+"""The methods, each from training rows to a predictor for new rows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,25 +31,25 @@ Predictor: TypeAlias = Callable[[Any], np.ndarray]
 Fit: TypeAlias = Callable[[Task, int], Predictor]
 
 INNER = 3  # folds of validation
-SCALES = np.array([0.5, 1.0, 2.0, 4.0])  # of kernels, for columns of variance one
+SCALES = np.array([0.5, 1.0, 2.0, 4.0])  # length scales for columns of unit variance
 RIDGES = np.logspace(-6, 2, 9)
 TOL, SCALE = 1e-3, 1.5  # of low-rank factors
 
 
 @dataclass(frozen=True)
 class Method:
-    """A method, and how many rows it is given.
+    """A method and its limits on the number of rows.
 
     Attributes
     ----------
     fit : callable
-        From a task and a seed to a function that predicts.
+        From a task and a seed to a predictor.
     package : str
-        Where it comes from, for its version.
+        The package, for its version.
     most : int, optional
-        If there are more rows, it gets a random choice of so many.
+        The largest number of training rows; more rows are subsampled at random.
     limit : int, optional
-        If there are more rows, it is not run.
+        The method is not run on more rows than this.
     """
 
     fit: Fit
@@ -59,21 +59,21 @@ class Method:
 
     @property
     def version(self) -> str:
-        """The package and its version; empty if it is not installed."""
+        """The package with its version; empty if not installed."""
         try:
             return f"{self.package} {version(self.package)}"
         except PackageNotFoundError:
             return ""
 
     def refusal(self, rows: int) -> str:
-        """Return why it is not run on so many rows; empty if it is."""
+        """Return why the method is not run on this number of rows; empty if it is."""
         if not self.version:
             return f"{self.package} is not installed"
         return f"more than {self.limit:,} rows" if rows > (self.limit or rows) else ""
 
 
 def marginal(task: Task, seed: int) -> Predictor:
-    """The sample of outcomes, whatever the condition."""
+    """Predict the marginal distribution of training outcomes for every row."""
     del seed
     if task.kind == "event":
         return lambda X: np.full(len(X), task.events.mean())
@@ -87,9 +87,9 @@ def marginal_draws(task: Task, seed: int) -> Predictor:
 
 
 def joint(model: Any, task: Task, seed: int) -> Predictor:
-    """A model of this package: quantiles, draws, or the chance that Y is low."""
+    """Fit a model of this package and predict quantiles, draws or the event's probability."""
     fitted = model(random_state=seed).fit(task.X, task.Y)
-    if task.kind == "law":
+    if task.kind == "univariate":
         return lambda X: fitted.given(x=X).quantile(LEVELS)
     if task.kind == "joint":
         return lambda X: fitted.given(x=X).sample(DRAWS, random_state=seed)
@@ -97,23 +97,23 @@ def joint(model: Any, task: Task, seed: int) -> Predictor:
 
 
 def signed(kind: Any, random_state: int) -> Any:
-    """A model as it is, with laws that may have negative weights."""
+    """Return an unconstrained model, whose weights may be negative."""
     return kind(positivity="none", random_state=random_state)
 
 
-def chances(classifier: Callable[[int], Any], task: Task, seed: int) -> Predictor:
-    """A classifier of events, at given parameters."""
+def probabilities(classifier: Callable[[int], Any], task: Task, seed: int) -> Predictor:
+    """Fit a classifier of events with given parameters."""
     fitted = classifier(seed).fit(task.X, task.events)
     return lambda X: fitted.predict_proba(X)[:, 1]
 
 
 def quantile_forest(task: Task, seed: int) -> Predictor:
-    """Quantiles of leaf samples; of several columns, draws from the leaves they share."""
+    """Fit a quantile forest: quantiles of leaf samples, or draws from shared leaves."""
     from quantile_forest import RandomForestQuantileRegressor  # noqa: PLC0415
 
     model = RandomForestQuantileRegressor(200, min_samples_leaf=5, random_state=seed)
     model.fit(numbers(task.X), task.Y)
-    if task.kind == "law":
+    if task.kind == "univariate":
         return lambda X: model.predict(numbers(X), quantiles=LEVELS.tolist())
     rng = np.random.default_rng(seed)
 
@@ -126,14 +126,14 @@ def quantile_forest(task: Task, seed: int) -> Predictor:
 
 
 def normal(mean: np.ndarray, scale: np.ndarray | float) -> np.ndarray:
-    """Return the quantiles of normal laws."""
+    """Return the quantiles of normal distributions."""
     return mean[:, None] + np.multiply.outer(
         np.broadcast_to(scale, len(mean)), ndtri(LEVELS)
     )
 
 
 def normal_draws(mean: np.ndarray, cov: np.ndarray, seed: int) -> np.ndarray:
-    """Return draws from normal laws of several columns."""
+    """Return draws from multivariate normal distributions."""
     z = np.random.default_rng(seed).standard_normal((*mean.shape, DRAWS))
     return mean[:, None] + np.swapaxes(np.linalg.cholesky(cov) @ z, 1, 2)
 
@@ -142,13 +142,13 @@ def ngboost(task: Task, seed: int) -> Predictor:
     from ngboost import NGBRegressor  # noqa: PLC0415
     from ngboost.distns import MultivariateNormal, Normal  # noqa: PLC0415
 
-    dist = Normal if task.kind == "law" else MultivariateNormal(task.Y.shape[1])
+    dist = Normal if task.kind == "univariate" else MultivariateNormal(task.Y.shape[1])
     model = NGBRegressor(Dist=dist, verbose=False, random_state=seed)
     model.fit(numbers(task.X), task.Y)
 
     def predicted(X: Any) -> np.ndarray:
         dists = model.pred_dist(numbers(X))
-        if task.kind == "law":
+        if task.kind == "univariate":
             return normal(dists.loc, dists.scale)
         return normal_draws(dists.loc, dists.cov, seed)
 
@@ -156,7 +156,7 @@ def ngboost(task: Task, seed: int) -> Predictor:
 
 
 def xgboost_distribution(task: Task, seed: int) -> Predictor:
-    """Boosted normal laws, which stop early on a tenth of the rows."""
+    """Fit boosted normal distributions, with early stopping on a tenth of the rows."""
     from xgboost_distribution import XGBDistribution  # noqa: PLC0415
 
     X, y = numbers(task.X), task.Y
@@ -180,7 +180,7 @@ def xgboost_distribution(task: Task, seed: int) -> Predictor:
 
 
 def boosted_quantiles(task: Task, seed: int) -> Predictor:
-    """Twenty boosted quantiles, put in order."""
+    """Fit twenty boosted quantiles and sort their predictions."""
     X = numbers(task.X)
     models = [
         HistGradientBoostingRegressor(loss="quantile", quantile=p, random_state=seed).fit(
@@ -199,14 +199,14 @@ def boosted_quantiles(task: Task, seed: int) -> Predictor:
 def nystroem(
     rows: int, columns: int, most: int, seed: int
 ) -> tuple[Nystroem, dict[str, list[float]]]:
-    """Return features of a Gaussian kernel, and the widths that are tried."""
+    """Return features of a Gaussian kernel, and the candidate widths."""
     most = min(most, rows // 2)
     widths = {"nystroem__gamma": (0.5 / (SCALES**2 * columns)).tolist()}
     return Nystroem(n_components=most, random_state=seed), widths
 
 
 def nystroem_ridge(task: Task, seed: int) -> Predictor:
-    """Ridge regression on kernel features, with normal residuals of one covariance."""
+    """Fit ridge regression on kernel features, with normal residuals of constant covariance."""
     X, Y = numbers(task.X), task.Y
     features, widths = nystroem(*X.shape, 500, seed)
     ridge = TransformedTargetRegressor(RidgeCV(RIDGES), transformer=StandardScaler())
@@ -215,13 +215,13 @@ def nystroem_ridge(task: Task, seed: int) -> Predictor:
     best = search.best_estimator_
     rest = Y - cross_val_predict(best, X, Y, cv=INNER)
     cov = np.atleast_2d(np.cov(rest, rowvar=False))
-    if task.kind == "law":
+    if task.kind == "univariate":
         return lambda X: normal(best.predict(numbers(X)), np.sqrt(cov[0, 0]))
     return lambda X: normal_draws(best.predict(numbers(X)), cov, seed)
 
 
 def nystroem_logistic(task: Task, seed: int) -> Predictor:
-    """Logistic regression on kernel features."""
+    """Fit logistic regression on kernel features."""
     features, widths = nystroem(*task.X.shape, 300, seed)
     logistic = LogisticRegression(solver="newton-cholesky")
     pipeline = make_pipeline(StandardScaler(), features, logistic)
@@ -232,9 +232,9 @@ def nystroem_logistic(task: Task, seed: int) -> Predictor:
 
 
 def mixture(fit: Callable[..., Any], task: Task, seed: int) -> Predictor:
-    """A conditional density that is a mixture: its quantiles, or draws from it."""
+    """Fit a conditional mixture density and predict quantiles or draws."""
     dists = fit(numbers(task.X), task.Y, seed)
-    if task.kind == "law":
+    if task.kind == "univariate":
         return lambda X: dists(numbers(X)).quantiles()
     return lambda X: dists(numbers(X)).draws(seed)
 
@@ -250,7 +250,7 @@ def likely_density(X: np.ndarray, Y: np.ndarray, seed: int) -> Any:
 
 
 def density_ratio(task: Task, seed: int) -> Predictor:
-    """The ratio of joint rows to permuted ones, as weights of the sample of outcomes."""
+    """Fit the density ratio of joint to permuted rows, used as weights of the outcomes."""
     from densratio import densratio  # noqa: PLC0415
 
     to_x, to_y = StandardScaler().fit(task.X), StandardScaler().fit(task.Y[:, None])
@@ -271,8 +271,8 @@ def density_ratio(task: Task, seed: int) -> Predictor:
 
 
 def independent(fit: Fit, task: Task, seed: int) -> Predictor:
-    """Laws of single columns, as if these were independent given X."""
-    one = [fit(Task("law", task.X, y, None, y), seed) for y in task.Y.T]
+    """Fit each column separately, as if columns were independent given X."""
+    one = [fit(Task("univariate", task.X, y, None, y), seed) for y in task.Y.T]
     rng = np.random.default_rng(seed)
 
     def column(values: np.ndarray) -> np.ndarray:
@@ -291,7 +291,7 @@ def pivots(task: Task, seed: int) -> Predictor:
 
 
 def fmca(task: Task, seed: int) -> Predictor:
-    """The compiled code of the paper's authors, whose scale is that of ours."""
+    """Factor by the compiled code of the paper's authors, with the same length scale."""
     from FMCA import CovarianceKernel, PivotedCholesky  # noqa: PLC0415
 
     del seed  # greedy
@@ -327,7 +327,7 @@ _POLYNOMIAL = Method(
 _MANY = 20_000
 
 METHODS: dict[str, dict[str, Method]] = {
-    "law": {
+    "univariate": {
         "JointDistribution": _JOINT,
         "JointDistribution, projected": _PROJECTED,
         "DistributionRegressor": _REGRESSOR,
@@ -373,10 +373,10 @@ METHODS: dict[str, dict[str, Method]] = {
     "event": {
         "JointDistribution": _JOINT,
         "JointDistribution, projected": _PROJECTED,
-        "JointClassifier": Method(partial(chances, _labels), "jointdist"),
-        "KernelLogisticRegression": Method(partial(chances, _logistic), "jointdist"),
-        "boosted classifier": Method(partial(chances, _boosted)),
-        "random forest": Method(partial(chances, _forest)),
+        "JointClassifier": Method(partial(probabilities, _labels), "jointdist"),
+        "KernelLogisticRegression": Method(partial(probabilities, _logistic), "jointdist"),
+        "boosted classifier": Method(partial(probabilities, _boosted)),
+        "random forest": Method(partial(probabilities, _forest)),
         "Nystroem + logistic": Method(nystroem_logistic),
         "marginal": Method(marginal),
     },

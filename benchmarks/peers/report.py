@@ -1,4 +1,4 @@
-"""What the table says: pictures, and tables for a page."""
+"""Figures and Markdown tables of the comparison."""
 
 from collections.abc import Iterable, Iterator
 
@@ -15,21 +15,21 @@ __all__ = ["draw", "markdown", "means"]
 
 OURS = "JointDistribution", "DistributionRegressor"
 TITLES = {
-    "law": "Laws of one column: CRPS",
-    "joint": "Joint laws of several columns: energy score",
-    "event": "Rare events: logistic loss",
+    "univariate": "Univariate distributions: CRPS",
+    "joint": "Joint distributions of several columns: energy score",
+    "event": "Tail events: logistic loss",
     "factor": "The low-rank step: relative trace error",
 }
-FIGURES = {"law": "univariate", "joint": "joint", "event": "events"}
-SHAPES = "osD^v<>pXP*"  # all easy to tell apart
-WORST = 10.0  # of relative scores that are drawn where they are
+FIGURES = {"univariate": "univariate", "joint": "joint", "event": "events"}
+SHAPES = "osD^v<>pXP*"  # markers that are easy to distinguish
+WORST = 10.0  # relative scores are clipped here in figures
 SAME = """\
-All methods are given the same rows{few}
-and are judged on the same others, by the same functions; no fit sees test rows. Scores are
-means over test rows and splits: few rows that are far off can ruin one, and differences of a few
-percent on a set of one split are not established. A dash stands for what was not run, or failed.
-Memory is a lower bound: small values mean little."""
-FEW = ", or a random choice of them where there is a †,"
+All methods are fitted to the same rows{few}
+and evaluated on the same test rows by the same scores; no fit sees test rows. Scores are means over
+test rows and splits: a few outliers can dominate a mean, and differences of a few percent on a
+single split are not established. A dash means not run, or failed. Memory is a lower bound; small
+values mean little."""
+FEW = ", or to a random subsample where marked †,"
 VALIDATED = (
     "JointDistribution",
     "JointDistribution, projected",
@@ -45,55 +45,55 @@ VALIDATED = (
     "KDE, cv_ml",
 )
 ABOUT = {  # by the beginnings of names
-    "JointDistribution, projected": "the default, whose laws are made valid one by one; "
-    "without that word they are signed",
-    "DistributionRegressor": "kernel ridge regression and gradient boosting, averaged, with "
-    "the law of their residuals",
-    "JointDistribution": "scored by quantiles of its laws like all others, which is better "
-    "than the signed laws behind them. All of this package was developed while scores on "
-    "splits of the UCI sets were looked at, among which are those here: that flatters it. An "
-    "exam on others is in `proper.md`",
+    "JointDistribution, projected": "the default, which projects each conditional "
+    "distribution to a proper one; without *projected*, distributions are signed",
+    "DistributionRegressor": "the average of kernel ridge regression and gradient boosting, "
+    "with the distribution of their residuals",
+    "JointDistribution": "scored by quantiles like all others, which is better than the CRPS of "
+    "the signed distributions behind them. This package was developed while scores on splits of "
+    "the UCI sets, including those on this page, were being monitored; that flatters it. "
+    "`proper.md` has an evaluation on other splits",
     "quantile-forest": "200 trees with leaves of five rows",
-    "NGBoost": "as by default",
-    "xgboost-distribution": "at most 500 trees, stops early on a tenth of its rows",
-    "boosted quantiles": "20 levels, each by a model of scikit-learn as by default",
-    "boosted classifier": "of scikit-learn, stops early, else as by default",
-    "random forest": "of scikit-learn, 200 trees with leaves of five rows",
-    "Nystroem": "its grids were cut for time after single fits had been seen",
-    "LSCDE": "least-squares conditional density estimation, written after its paper in "
+    "NGBoost": "defaults",
+    "xgboost-distribution": "at most 500 trees, early stopping on a tenth of its rows",
+    "boosted quantiles": "20 levels, each a model of scikit-learn with defaults",
+    "boosted classifier": "scikit-learn, early stopping, otherwise defaults",
+    "random forest": "scikit-learn, 200 trees with leaves of five rows",
+    "Nystroem": "grids were reduced to save time after single fits had been seen",
+    "LSCDE": "least-squares conditional density estimation, implemented from its paper in "
     "`benchmarks/peers`",
-    "densratio": "ratio of the rows to permuted ones, as weights of the outcomes",
-    "KDE, normal reference": "bandwidths of statsmodels by a rule, without validation",
-    "marginal": "the outcomes of all rows, whatever the condition",
+    "densratio": "density ratio of the rows to permuted ones, as weights of the outcomes",
+    "KDE, normal reference": "rule-of-thumb bandwidths of statsmodels, without validation",
+    "marginal": "the marginal distribution of training outcomes, for every row",
 }
-INDEPENDENT = "laws of single columns, as if these were independent given X"
+INDEPENDENT = "univariate distributions, as if columns were independent given X"
 PREDICTED = {
-    "law": "the quantiles that are scored, 199 of each law or as many as a method has",
-    "joint": f"the {DRAWS} draws from each law that are scored",
-    "event": "the chance of the event for each row",
+    "univariate": "the scored quantiles, 199 for each row or as many as a method has",
+    "joint": f"the {DRAWS} scored draws from each distribution",
+    "event": "the probability of the event for each row",
 }
 MORE = {
     "median": "Median score of the test rows",
     "coverage90": "Share of test rows in the central 90 % interval",
     "calibration": "Calibration error: mean distance of PIT shares from their levels",
     "brier": "Brier score",
-    "fit_cpu": "CPU seconds to fit, with all validation",
-    "predict_cpu": "CPU seconds to predict all test rows, which is to compute {predicted}",
+    "fit_cpu": "CPU seconds to fit, including all validation",
+    "predict_cpu": "CPU seconds to predict all test rows, that is to compute {predicted}",
     "memory_mb": "Peak memory above the data, MB",
 }
 
 
 def means(table: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Return the means over splits of one kind of task: methods in rows, sets in columns.
+    """Return the means over splits for one kind of task: methods in rows, sets in columns.
 
-    Both are in the order of work. What failed on one split is NaN; so is what was not run.
+    Failures on any split, and methods that were not run, are NaN.
 
     Parameters
     ----------
     table : DataFrame
-        The rows of the kind.
+        The results of this kind.
     column : str
-        What is averaged.
+        The column to average.
     """
     cells = table.groupby(["method", "data"])[column].agg(lambda s: s.mean(skipna=False))
     wide = cells.unstack("data")  # noqa: PD010
@@ -102,7 +102,7 @@ def means(table: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def _by_mean_rank(table: pd.DataFrame, methods: pd.Index) -> list[str]:
-    """Return the methods: ours first, then others by their mean rank of the score."""
+    """Return the methods of this package first, then the others by mean rank."""
     ranks = table.groupby("data")["score"].rank(pct=True)
     order = ranks.groupby(table["method"]).mean().sort_values()
     own = _family(table)
@@ -117,7 +117,7 @@ def _family(table: pd.DataFrame) -> set[str]:
 
 
 def draw(table: pd.DataFrame) -> dict[str, Figure]:
-    """Return a figure for each kind: scores over the best of a set, and CPU seconds to fit.
+    """Return a figure for each kind: relative scores, and CPU seconds to fit.
 
     Parameters
     ----------
@@ -132,9 +132,9 @@ def draw(table: pd.DataFrame) -> dict[str, Figure]:
 
 
 def _marks(methods: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Return shape and colour of each method, the same in all figures."""
-    known = (name for own in METHODS.values() for name in own)
-    names = dict.fromkeys([*known, *methods])
+    """Return marker and colour of each method, the same in all figures."""
+    listed = (name for own in METHODS.values() for name in own)
+    names = dict.fromkeys([*listed, *methods])
     return {name: (SHAPES[i % len(SHAPES)], f"C{i % 10}") for i, name in enumerate(names)}
 
 
@@ -150,14 +150,14 @@ def _figure(table: pd.DataFrame, kind: str, marks: dict[str, tuple[str, str]]) -
     left.set_xticks(ticks, [*map("{:g}".format, ticks[:-1]), f"≥ {WORST:g}"])
     left.minorticks_off()
     left.invert_yaxis()
-    right.set(xscale="log", xlabel="CPU seconds to fit, with all validation")
+    right.set(xscale="log", xlabel="CPU seconds to fit, including all validation")
     handles, labels = left.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right", fontsize="small", frameon=False)
     return figure
 
 
 def _dots(ax: Axes, values: pd.DataFrame, marks: dict[str, tuple[str, str]]) -> None:
-    """Draw a line of dots for each set, a mark for each method; ours are filled."""
+    """Draw a row of markers for each set, one for each method; ours are filled."""
     at = np.arange(values.shape[1])
     ax.set_yticks(at, values.columns)
     ax.hlines(at, *np.nanquantile(values, [0, 1]), color="0.9", zorder=0)
@@ -169,7 +169,7 @@ def _dots(ax: Axes, values: pd.DataFrame, marks: dict[str, tuple[str, str]]) -> 
 
 
 def markdown(table: pd.DataFrame) -> str:
-    """Return the tables of a page.
+    """Return the comparison as Markdown.
 
     Parameters
     ----------
@@ -181,24 +181,24 @@ def markdown(table: pd.DataFrame) -> str:
     versions = ", ".join(sorted(table["version"].unique()))
     few = FEW if (table["train_rows"] < table["rows"]).any() else ""
     about = "\n".join(f"* {line}" for line in _about(list(table["method"].unique())))
-    told = [SAME.format(few=few), about] if about else [SAME.format(few=few)]
-    return "\n\n".join([*told, *parts, f"Versions: {versions}."]) + "\n"
+    opening = [SAME.format(few=few), about] if about else [SAME.format(few=few)]
+    return "\n\n".join([*opening, *parts, f"Versions: {versions}."]) + "\n"
 
 
 def _about(methods: list[str]) -> Iterator[str]:
-    """Yield what is to be said of those methods that are there."""
+    """Yield a description of each method in the table."""
     found = [name for name in VALIDATED if name in methods]
     if found:
-        yield f"{'; '.join(found)}: parameters by validation on the rows of the fit."
-    for start, words in ABOUT.items():
+        yield f"{'; '.join(found)}: hyperparameters by validation on training rows."
+    for start, text in ABOUT.items():
         if any(name.startswith(start) for name in methods):
-            yield f"{start}: {words}."
+            yield f"{start}: {text}."
     if any(name.endswith(", independent") for name in methods):
         yield f"independent: {INDEPENDENT}."
 
 
 def _parts(table: pd.DataFrame, kind: str) -> Iterator[str]:
-    """Yield the tables of a kind: scores first, then all else that was measured."""
+    """Yield the tables of one kind: scores first, then all other measurements."""
     scores = means(table, "score")
     few = means(table, "train_rows") < means(table, "rows")
     yield f"### {TITLES[kind]}"
@@ -207,7 +207,7 @@ def _parts(table: pd.DataFrame, kind: str) -> Iterator[str]:
         return
     yield _grid(scores, few, sizes=_sizes(table), best=True)
     if few.to_numpy().any():
-        yield "† fitted to a random choice of fewer rows: " + _fewer(table) + "."
+        yield "† fitted to a random subsample: " + _fewer(table) + "."
     for name in OURS:
         if name in scores.index:
             yield _standing(name, scores.drop(index=_family(table) - {name}))
@@ -235,13 +235,13 @@ def _grid(
     sizes: list[str] | None = None,
     best: bool = False,
 ) -> str:
-    """Return a table of numbers; the lowest of each column may stand in bold."""
+    """Return a table of numbers, optionally with the lowest of each column in bold."""
     lowest = values == values.min()
 
     def cell(name: str, data: str) -> str:
-        told = number(values.loc[name, data])
-        told = f"**{told}**" if best and lowest.loc[name, data] else told
-        return told + " †" * bool(few.loc[name, data])
+        text = number(values.loc[name, data])
+        text = f"**{text}**" if best and lowest.loc[name, data] else text
+        return text + " †" * bool(few.loc[name, data])
 
     lines = [["*rows, splits*", *sizes]] if sizes else []
     lines += [[name, *(cell(name, data) for data in values)] for name in values.index]
@@ -261,14 +261,14 @@ def _fewer(table: pd.DataFrame) -> str:
 
 
 def _standing(name: str, scores: pd.DataFrame) -> str:
-    """Say where one of ours is best, and how far behind it is elsewhere."""
+    """Return the score ratios of one of our methods to the best of other packages."""
     others = scores.drop(index=name)
     ratio = (scores.loc[name] / others.min()).dropna().sort_values()
-    told = (
+    ratios = (
         f"{data} {value:.2f} ({others[data].idxmin()})" for data, value in ratio.items()
     )
     won = int((ratio < 1).sum())
     return (
-        f"{name} over the best method of other packages, which is named: "
-        f"{', '.join(told)}. It is ahead on {won} of {len(ratio)} sets."
+        f"Ratio of {name} to the best method of other packages (in brackets): "
+        f"{', '.join(ratios)}. It is ahead on {won} of {len(ratio)} sets."
     )

@@ -1,4 +1,4 @@
-"""The study: every method on every set, and what it costs."""
+"""The study: scores, time and memory of every method on every data set."""
 
 import os
 import sys
@@ -54,7 +54,7 @@ PRESETS = {
 
 
 class Call(NamedTuple):
-    """A result, and the seconds it took: by the clock, and of all cores."""
+    """A result, with its wall-clock seconds and the CPU seconds of all cores."""
 
     result: object
     seconds: float
@@ -62,11 +62,11 @@ class Call(NamedTuple):
 
 
 def settings(splits: dict[str, int]) -> Iterator[Settings]:
-    """Yield all that can be run here, the splits of each set in turn; tell what cannot."""
+    """Yield all settings that can run here, set by set; report those that cannot."""
     skipped: dict[str, list[str]] = {}
     for name, count in splits.items():
         if not present(name):
-            skipped[f"{name}: its files are not at hand (see JOINTDIST_SHARED)"] = []
+            skipped[f"{name}: its files are missing (see JOINTDIST_SHARED)"] = []
             continue
         methods, rows = METHODS[SETS[name].kind], len(load(name, 0).Y)
         refusals = {method: how.refusal(rows) for method, how in methods.items()}
@@ -78,16 +78,16 @@ def settings(splits: dict[str, int]) -> Iterator[Settings]:
                 if not why:
                     yield {"data": name, "split": split, "method": method}
     for what, sets in skipped.items():
-        told = f" ({'; '.join(sets)})" if sets else ""
-        print(f"skipped: {what}{told}", file=sys.stderr)
+        where = f" ({'; '.join(sets)})" if sets else ""
+        print(f"skipped: {what}{where}", file=sys.stderr)
 
 
 def compute(settings: Settings) -> list[Row]:
-    """Return what a method makes of one split of a set, in a process of its own.
+    """Return the results of a method on one split of a set, computed in a new process.
 
-    A fresh process has no memory left over from other methods, which would hide its own.
+    Memory left over from other methods would hide that of this one.
     """
-    load(settings["data"], settings["split"])  # for all methods, before the process parts
+    load(settings["data"], settings["split"])  # shared by all methods, before the fork
     with ProcessPoolExecutor(1, get_context("fork"), end_with, (os.getpid(),)) as pool:
         return pool.submit(_measured, settings).result()
 
@@ -107,19 +107,19 @@ def _measured(settings: Settings) -> list[Row]:
     }
     try:
         with warnings.catch_warnings(), peak_memory() as peak:
-            warnings.simplefilter("ignore")  # of methods about themselves; scores tell
+            warnings.simplefilter("ignore")  # scores are reported
             fit = _timed(lambda: method.fit(train, seed))
-            told = _timed(lambda: fit.result(task.X_test))
+            predicted = _timed(lambda: fit.result(task.X_test))
     except (ArithmeticError, RuntimeError, ValueError) as error:
-        return [about | {"note": str(error).partition("\n")[0]}]  # a result, too
+        return [about | {"note": str(error).partition("\n")[0]}]  # recorded as a result
     return [
         {
             **about,
-            **_scored(task, told.result, seed),
+            **_scored(task, predicted.result, seed),
             "fit_seconds": fit.seconds,
             "fit_cpu": fit.cpu,
-            "predict_seconds": told.seconds,
-            "predict_cpu": told.cpu,
+            "predict_seconds": predicted.seconds,
+            "predict_cpu": predicted.cpu,
             "memory_mb": peak[0] / 1e6,
         }
     ]
@@ -131,30 +131,30 @@ def _timed(f: Callable[[], object]) -> Call:
     return Call(result, perf_counter() - clock, process_time() - cpu)
 
 
-def _scored(task: Task, told: np.ndarray, seed: int) -> Row:
-    """Return the scores of predictions, by the kind of task."""
+def _scored(task: Task, predicted: np.ndarray, seed: int) -> Row:
+    """Return the scores of predictions for the kind of task."""
     y = task.Y_test
-    if task.kind == "law":
-        scores = dists.crps(told, y)
-        low, high = dists.central(told)
+    if task.kind == "univariate":
+        scores = dists.crps(predicted, y)
+        low, high = dists.central(predicted)
         return {
             "loss": "CRPS",
             **_middle(scores),
             "coverage90": float(((low <= y) & (y <= high)).mean()),
             "width90": float((high - low).mean()),
-            "calibration": dists.calibration_error(dists.pit(told, y, seed)),
+            "calibration": dists.calibration_error(dists.pit(predicted, y, seed)),
         }
     if task.kind == "joint":
-        scores = dists.energy_score(told, y, task.Y.std(axis=0))
+        scores = dists.energy_score(predicted, y, task.Y.std(axis=0))
         return {"loss": "energy score", **_middle(scores)}
     if task.kind == "event":
         events = y <= task.threshold
         return {
             "loss": "logistic loss",
-            "score": float(dists.logistic_loss(told, events).mean()),
-            "brier": float(dists.brier_score(told, events).mean()),
+            "score": float(dists.logistic_loss(predicted, events).mean()),
+            "brier": float(dists.brier_score(predicted, events).mean()),
         }
-    return {"loss": "trace error", "score": float(told[1]), "rank": int(told[0])}
+    return {"loss": "trace error", "score": float(predicted[1]), "rank": int(predicted[0])}
 
 
 def _middle(scores: np.ndarray) -> Row:
@@ -164,7 +164,7 @@ def _middle(scores: np.ndarray) -> Row:
 
 STUDY = Study(
     name="peers",
-    title="jointdist beside what people would use instead",
+    title="jointdist compared with other packages",
     keys=("data", "split", "method"),
     presets=PRESETS,
     settings=settings,

@@ -1,7 +1,7 @@
-"""How accurate valid laws are, beside signed ones and other packages: the exam.
+"""Accuracy of proper predictive distributions, compared with signed ones and other packages.
 
 Run ``python -m benchmarks.quality`` from the root of the repository. It writes the page
-``docs/results/proper.md`` and its tables, and goes on where it was if it is stopped. Splits
-that defaults were settled on are those of the preset ``development``; those of the preset
-``exam`` are others, and none of them is used to choose anything.
+``docs/results/proper.md`` and its tables, and resumes where it stopped. The defaults of this
+package were chosen on the splits of the preset ``development``; the preset ``evaluation`` has
+other splits, which no choice has used.
 """

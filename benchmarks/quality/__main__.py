@@ -1,4 +1,4 @@
-"""Run the exam, or go on with it: ``python -m benchmarks.quality --jobs 2``."""
+"""Run or resume the evaluation: ``python -m benchmarks.quality --jobs 2``."""
 
 import argparse
 from collections.abc import Sequence
@@ -19,36 +19,41 @@ SECTIONS = [module.SECTION for module in (uci, gaussian, famafrench, vector)]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Compute what the tables lack, write the page, and print the verdicts."""
+    """Compute missing results, write the page, and print the verdicts."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.quality", description=__doc__
     )
-    parser.add_argument("--preset", choices=list(SECTIONS[0].presets), default="exam")
-    parser.add_argument("--sets", nargs="+", help="of the preset; by default all")
+    parser.add_argument("--preset", choices=list(SECTIONS[0].presets), default="evaluation")
+    parser.add_argument("--sets", nargs="+", help="data sets of the preset; by default all")
     parser.add_argument(
-        "--splits", nargs="+", type=int, help="numbers; those of the preset by default"
+        "--splits",
+        nargs="+",
+        type=int,
+        help="numbers of splits; by default those of the preset",
     )
-    parser.add_argument("--jobs", type=int, default=1, help="processes, of one thread each")
-    help_ = "folder of page and tables; docs/results for the exam, results/PRESET otherwise"
+    parser.add_argument(
+        "--jobs", type=int, default=1, help="number of single-threaded processes"
+    )
+    help_ = "folder of page and tables; docs/results for evaluation, else results/PRESET"
     parser.add_argument("--results", type=Path, help=help_)
     options = parser.parse_args(arguments)
-    exam = options.preset == "exam"
-    default = ROOT / "docs" / "results" if exam else ROOT / "results" / options.preset
+    final = options.preset == "evaluation"
+    default = ROOT / "docs" / "results" if final else ROOT / "results" / options.preset
     folder = options.results or default
-    known = {study.name: study.presets[options.preset]["sets"] for study in SECTIONS}
-    names = [name for sets in known.values() for name in sets]
+    presets = {study.name: study.presets[options.preset]["sets"] for study in SECTIONS}
+    names = [name for sets in presets.values() for name in sets]
     unknown = sorted(set(options.sets or ()) - set(names))
     if unknown:
         parser.error(f"--sets must be among {names}. Got {unknown}.")
     for study in SECTIONS:
-        asked = {
+        selected = {
             name: options.splits or splits
-            for name, splits in known[study.name].items()
+            for name, splits in presets[study.name].items()
             if name in (options.sets or names)
         }
-        todo = list(study.settings(asked))
+        todo = list(study.settings(selected))
         if todo:
-            with threadpool_limits(1):  # as processes of a pool have
+            with threadpool_limits(1):  # as in the processes of a pool
                 run(study, todo, _table(study, folder), jobs=options.jobs)
     found = tables(folder)
     (folder / PAGE).write_text(page(found), encoding="utf-8")
@@ -57,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def tables(folder: Path) -> dict[str, pd.DataFrame]:
-    """Return the tables that are there, by the names of their sections."""
+    """Return the existing tables by section."""
     return {
         study.name: read_table(_table(study, folder), study.keys)
         for study in SECTIONS

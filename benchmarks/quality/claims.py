@@ -1,4 +1,4 @@
-"""What is asked of valid laws, and whether the tables say so."""
+"""Targets for proper distributions, and whether the tables meet them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeAlias
@@ -16,38 +16,42 @@ __all__ = ["Tables", "claims"]
 
 Tables: TypeAlias = Mapping[str, pd.DataFrame]
 
-PAR = 1.05  # times the loss of signed laws: still on par
-WORST = 1.1  # times the loss of the better peer, on any set
+PAR = 1.05  # on par: at most this times the loss of signed distributions
+WORST = 1.1  # at most this times the loss of the better peer on any set
 AHEAD = {"auto": 8}  # of nine sets, at least
 AHEAD_ELSE = 7
 SETS = 9
-NEAR = {"without": 0.02, "with conformal": 0.01}  # the level: a mean coverage that is right
-EVENTS = {"KLR": 1.0, "KLR, intercept": 1.0, "boosting": 1.03}  # times their loss, at most
-ROUNDING = 1e-12  # of a mass
+NEAR = {"without": 0.02, "with conformal": 0.01}  # largest error of mean coverage
+EVENTS = {
+    "KLR": 1.0,
+    "KLR, intercept": 1.0,
+    "boosting": 1.03,
+}  # at most this times their loss
+ROUNDING = 1e-12  # largest rounding error of a total mass
 INDEPENDENT = "quantile-forest, independent"
 
 
 def claims(tables: Tables) -> Iterator[Claim]:
-    """Yield all claims about the tables that are there.
+    """Yield the targets of all given tables, with their verdicts.
 
     Parameters
     ----------
     tables : mapping
-        The tables of sections, by the names of these.
+        The tables by section.
     """
-    asked: dict[str, Callable[[pd.DataFrame], Iterator[Claim]]] = {
+    targets: dict[str, Callable[[pd.DataFrame], Iterator[Claim]]] = {
         "proper-uci": _of_one_column,
         "proper-gaussian": _of_moments,
         "proper-famafrench": _of_events,
         "proper-vector": _of_columns,
     }
-    for name, section in asked.items():
+    for name, section in targets.items():
         if name in tables:
             yield from section(tables[name])
 
 
 def _claim(text: str, cases: object, numbers: str) -> Claim:
-    """Return whether all cases hold; there are none where a method was not run."""
+    """Return whether a target is met in all cases; no cases means not run."""
     held = np.ravel(cases)
     if not held.size:
         return Claim(text, "not run", "–")
@@ -62,11 +66,11 @@ def _of_one_column(table: pd.DataFrame) -> Iterator[Claim]:
     crps, coverage = (mean_and_error(table, name)[0] for name in ("crps", "coverage"))
     for name in OURS:
         ratio = _ratio(crps, name, PEERS)
-        ahead, asked = int((ratio < 1).sum()), AHEAD.get(name, AHEAD_ELSE)
+        ahead, wanted = int((ratio < 1).sum()), AHEAD.get(name, AHEAD_ELSE)
         yield _claim(
-            f"{name}: CRPS below that of both peers on at least {asked} of {SETS} sets.",
-            [ahead * SETS >= asked * len(ratio)] if len(ratio) else [],
-            f"On {ahead} of {len(ratio)} sets. Over the better of them: {_by_name(ratio)}.",
+            f"{name}: CRPS below that of both peers on at least {wanted} of {SETS} sets.",
+            [ahead * SETS >= wanted * len(ratio)] if len(ratio) else [],
+            f"On {ahead} of {len(ratio)} sets. Ratio to the better peer: {_by_name(ratio)}.",
         )
         yield _claim(
             f"{name}: CRPS nowhere more than {_percent(WORST - 1)} above that of the better "
@@ -74,12 +78,12 @@ def _of_one_column(table: pd.DataFrame) -> Iterator[Claim]:
             ratio <= WORST,
             f"Worst ratio {number(ratio.max(skipna=False))}.",
         )
-    for words, names in (("without", OURS), ("with conformal", CALIBRATED)):
+    for how, names in (("without", OURS), ("with conformal", CALIBRATED)):
         means = coverage.reindex(columns=list(names)).mean(skipna=False).dropna()
         yield _claim(
-            f"Mean coverage of {_percent(LEVEL)} intervals, {words} calibration, within "
-            f"{_percent(NEAR[words])} of that.",
-            abs(means - LEVEL) <= NEAR[words],
+            f"Mean coverage of {_percent(LEVEL)} intervals, {how} calibration, within "
+            f"{_percent(NEAR[how])} of the level.",
+            abs(means - LEVEL) <= NEAR[how],
             f"{_by_name(means)}.",
         )
 
@@ -89,16 +93,16 @@ def _of_moments(table: pd.DataFrame) -> Iterator[Claim]:
     for more in ("", ", defaults"):
         ratio = _ratio(loss, f"projected{more}", [f"signed{more}"])
         yield _claim(
-            f"Projected laws{more}: second-moment loss on par with that of signed ones.",
+            f"Projected distributions{more}: second-moment loss on par with signed ones.",
             ratio <= PAR,
             f"Ratio of means: {_by_name(ratio)}.",
         )
-    valid = table[table["method"].str.startswith("projected")]
-    most, off = valid["negative_most"], valid["mass_error"]
+    proper = table[table["method"].str.startswith("projected")]
+    most, off = proper["negative_most"], proper["mass_error"]
     yield _claim(
-        "Projected laws have no negative weight, and mass one.",
+        "Projected distributions have no negative weight, and total mass one.",
         (most <= 0) & (off <= ROUNDING),
-        f"Largest negative share of a law {number(most.max())}, largest error of a mass "
+        f"Largest negative share {number(most.max())}, largest error of the total mass "
         f"{number(off.max())}.",
     )
 
@@ -108,13 +112,13 @@ def _of_events(table: pd.DataFrame) -> Iterator[Claim]:
     for other, most in EVENTS.items():
         ratio = _ratio(loss, "projected", [other])
         yield _claim(
-            f"Projected laws: logistic loss at most {number(most)} times that of {other}.",
+            f"Projected distributions: logistic loss at most {number(most)} times that of {other}.",
             ratio <= most,
             f"Ratio of means: {_by_name(ratio)}.",
         )
     share = table.loc[table["method"] == "projected", "negative_share"]
     yield _claim(
-        "Projected laws give no negative probability.",
+        "Projected distributions give no negative probability.",
         share == 0,
         f"Largest share of test days {number(share.max())}.",
     )
@@ -132,9 +136,9 @@ def _of_columns(table: pd.DataFrame) -> Iterator[Claim]:
 
 
 def _ratio(mean: pd.DataFrame, name: str, others: Iterable[str]) -> pd.Series:
-    """Return means over the least of others, by set; empty unless all of them were run.
+    """Return ratios of means to the best other, by set; empty unless all of them were run.
 
-    What failed somewhere is NaN there, which meets no claim.
+    A failure is NaN, which meets no target.
     """
     others = list(others)
     if not {name, *others} <= set(mean):

@@ -1,4 +1,4 @@
-"""Laws of one column that are asked alike: exact scores, and central intervals."""
+"""Univariate predictive distributions with one interface: exact CRPS and central intervals."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,16 +9,16 @@ from scipy.special import ndtr, ndtri
 
 from jointdist import Conditional, scores
 
-__all__ = ["Law", "Learned", "Normal", "Weighted"]
+__all__ = ["Forecast", "Learned", "Normal", "Weighted"]
 
-ROUNDING = 1e-12  # of a cdf
+ROUNDING = 1e-12  # tolerance at the steps of a cdf
 
 
-class Law(Protocol):
-    """One law for each test row."""
+class Forecast(Protocol):
+    """One predictive distribution for each test row."""
 
     def crps(self, y: np.ndarray) -> np.ndarray:
-        """Return the scores at outcomes, one for each law."""
+        """Return the CRPS at the observed outcomes, one for each row."""
         ...
 
     def interval(self, level: float) -> np.ndarray:
@@ -28,12 +28,12 @@ class Law(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """Laws of this package: the CRPS is that of their weights on the atoms.
+    """Distributions of this package; the CRPS is that of their weights on the support points.
 
     Attributes
     ----------
-    law : Conditional
-        The laws.
+    dist : Conditional
+        The conditional distributions.
     """
 
     dist: Conditional
@@ -49,7 +49,7 @@ class Learned:
 
 @dataclass(frozen=True, eq=False)
 class Normal:
-    """Normal laws.
+    """Normal distributions.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Normal:
     scale: np.ndarray
 
     def crps(self, y: np.ndarray) -> np.ndarray:
-        """Return the scores at outcomes, in closed form."""
+        """Return the CRPS at the observed outcomes, in closed form."""
         z = (y - self.mean) / self.scale
         density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
         return self.scale * (z * (2 * ndtr(z) - 1) + 2 * density - 1 / np.sqrt(np.pi))
@@ -74,28 +74,28 @@ class Normal:
 
 @dataclass(frozen=True, eq=False)
 class Weighted:
-    """Weighted samples, each law with its own.
+    """Weighted samples, one for each row.
 
     Attributes
     ----------
     samples : list of pairs of arrays
-        The values of each law in order, and its cdf there.
+        The sorted values of each distribution, and its cdf there.
     """
 
     samples: list[tuple[np.ndarray, np.ndarray]]
 
     @classmethod
     def of(cls, samples: Iterable[tuple[np.ndarray, np.ndarray]]) -> "Weighted":
-        """Return the laws of values, in any order, and weights, of any sum."""
+        """Return distributions from unsorted values and unnormalised weights."""
         return cls([_in_order(*own) for own in samples])
 
     def crps(self, y: np.ndarray) -> np.ndarray:
-        """Return the scores at outcomes: mean distance less half that within the sample."""
+        """Return the CRPS at the observed outcomes: E|Y - y| - E|Y - Y'| / 2."""
         pairs = zip(self.samples, y, strict=True)
         return np.array([_score(*own, at) for own, at in pairs])
 
     def interval(self, level: float) -> np.ndarray:
-        """Return the lowest values at which cdfs reach the levels of the ends."""
+        """Return central intervals: the lowest values at which the cdf reaches both levels."""
         p = np.array([(1 - level) / 2, (1 + level) / 2]) - ROUNDING
         return np.array([v[np.searchsorted(upto, p)] for v, upto in self.samples])
 
@@ -107,6 +107,6 @@ def _in_order(values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 def _score(values: np.ndarray, upto: np.ndarray, y: float) -> float:
-    """Return the CRPS of one law; half the mean distance within it is that of F (1 - F)."""
+    """Return one CRPS; E|Y - Y'| / 2 is the integral of F (1 - F)."""
     near = np.diff(upto, prepend=0.0) @ np.abs(values - y)
     return float(near - (upto * (1 - upto))[:-1] @ np.diff(values))

@@ -1,4 +1,4 @@
-"""Days of large losses: the paper's binary task, with valid laws and with classifiers."""
+"""Tail events: the paper's binary task, with proper distributions and with classifiers."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -8,13 +8,13 @@ import numpy as np
 from benchmarks.peers.data import Task
 from benchmarks.peers.methods import METHODS
 from benchmarks.quality.measured import quiet
-from benchmarks.quality.section import DEVELOPMENT, EXAM, section
+from benchmarks.quality.section import DEVELOPMENT, EVALUATION, section
 from experiments.famafrench import (
     RIDGES_JDL,
     SCALES_JDL,
     Sample,
+    estimator,
     logistic,
-    made,
     sample,
     scored,
     tested,
@@ -34,7 +34,7 @@ BOOSTED = METHODS["event"]["boosted classifier"]
 
 
 def compute(one: Settings) -> list[Row]:
-    """Return how all models fare on one subsample of the days."""
+    """Return the scores of all models on one subsample of the days."""
     seed = int(one["split"])
     drawn = sample(*SETS[str(one["data"])], seed)
     with quiet():
@@ -42,8 +42,8 @@ def compute(one: Settings) -> list[Row]:
 
 
 def _rows(drawn: Sample, seed: int) -> Iterator[tuple[str, Row]]:
-    """Yield models by the protocol of the paper, but for boosting, which has its own."""
-    make = partial(made, JointDistribution, drawn.units)
+    """Yield models selected as in the paper; boosting has its own early stopping."""
+    make = partial(estimator, JointDistribution, drawn.units)
     variants = {
         name: Variant(RIDGES_JDL, {"positivity": positivity})
         for name, positivity in (("signed", "none"), ("projected", "projected"))
@@ -58,7 +58,7 @@ def _rows(drawn: Sample, seed: int) -> Iterator[tuple[str, Row]]:
 
 
 def _task(drawn: Sample) -> Task:
-    """Return all days but the test days to fit to: early stopping chooses some of them."""
+    """Return training and validation days together; early stopping splits them itself."""
     X, y = (
         np.concatenate(part) for part in zip(drawn.train, drawn.validation, strict=True)
     )
@@ -67,9 +67,9 @@ def _task(drawn: Sample) -> Task:
 
 SECTION = section(
     "famafrench",
-    "Days of large losses of the portfolios of Fama and French",
+    "Tail events of the Fama-French portfolios",
     compute,
     tiny={"famafrench, simulated": (0,)},
     development=dict.fromkeys(list(SETS)[:2], DEVELOPMENT),
-    exam=dict.fromkeys(list(SETS)[:2], EXAM),
+    evaluation=dict.fromkeys(list(SETS)[:2], EVALUATION),
 )

@@ -1,4 +1,4 @@
-"""Methods on one task, one after the other: scores, and processor seconds."""
+"""Scores and CPU seconds of methods on one task, run one after the other."""
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +15,7 @@ __all__ = ["measured", "quiet"]
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Say nothing of what methods warn of; their scores tell."""
+    """Suppress the warnings of methods; their scores are reported."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -27,18 +27,18 @@ def measured(
     seed: int,
     score: Callable[[Any, Task], Row],
 ) -> list[Row]:
-    """Return a row for each method that is installed.
+    """Return a row for each installed method.
 
     Parameters
     ----------
     methods : mapping
         The methods by name.
     task : Task
-        Rows to fit to, and rows to test on.
+        Training and test rows.
     seed : int
         The seed of the methods.
     score : callable
-        From what a method predicts of the test rows, and the task, to scores.
+        From the predictions for the test rows, and the task, to scores.
     """
     return [
         {"method": name, "version": method.version, **_one(method, task, seed, score)}
@@ -48,15 +48,15 @@ def measured(
 
 
 def _one(method: Method, task: Task, seed: int, score: Callable[[Any, Task], Row]) -> Row:
-    """Return scores and times; a failure is a result, too."""
+    """Return scores and times; a failure is recorded as a note."""
     try:
         with quiet():
             start = process_time()
             predictor = method.fit(task, seed)
             fitted = process_time()
-            told = predictor(task.X_test)
+            predictions = predictor(task.X_test)
             predicted = process_time()
-            found = score(told, task)
+            found = score(predictions, task)
     except (ArithmeticError, RuntimeError, ValueError) as error:
         return {"note": str(error).partition("\n")[0]}
     times = {"fit_seconds": fitted - start, "predict_seconds": predicted - fitted}

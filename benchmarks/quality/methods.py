@@ -1,4 +1,4 @@
-"""The methods for laws of one column, each from rows to laws of new ones."""
+"""The methods for univariate outcomes, each from training rows to predictive distributions."""
 
 from collections.abc import Callable
 from functools import partial
@@ -9,16 +9,16 @@ import numpy as np
 import jointdist
 from benchmarks.peers.data import Task
 from benchmarks.peers.methods import Method
-from benchmarks.quality.dists import Law, Learned, Normal, Weighted
+from benchmarks.quality.dists import Forecast, Learned, Normal, Weighted
 from jointdist.models.conformal import ConformalCalibration
 
 __all__ = ["CALIBRATED", "METHODS", "OURS", "PEERS"]
 
-Laws: TypeAlias = Callable[[np.ndarray], Law]
+Predictor: TypeAlias = Callable[[np.ndarray], Forecast]
 
 
-def quantile_forest(task: Task, seed: int) -> Laws:
-    """The training outcomes that the leaves of a new row keep, by default one of each."""
+def quantile_forest(task: Task, seed: int) -> Predictor:
+    """Fit a quantile forest: training outcomes weighted by shared leaves."""
     from quantile_forest import RandomForestQuantileRegressor  # noqa: PLC0415
 
     model = RandomForestQuantileRegressor(200, min_samples_leaf=5, random_state=seed)
@@ -31,8 +31,8 @@ def quantile_forest(task: Task, seed: int) -> Laws:
     return dists
 
 
-def ngboost(task: Task, seed: int) -> Laws:
-    """Boosted normal laws."""
+def ngboost(task: Task, seed: int) -> Predictor:
+    """Fit NGBoost with normal distributions."""
     from ngboost import NGBRegressor  # noqa: PLC0415
 
     model = NGBRegressor(verbose=False, random_state=seed).fit(task.X, task.Y)
@@ -44,8 +44,8 @@ def ngboost(task: Task, seed: int) -> Laws:
     return dists
 
 
-def learned(make: Callable[..., Any], task: Task, seed: int) -> Laws:
-    """An estimator of this package."""
+def learned(make: Callable[..., Any], task: Task, seed: int) -> Predictor:
+    """Fit an estimator of this package."""
     model = make(random_state=seed).fit(task.X, task.Y)
     return lambda X: Learned(model.given(X))
 

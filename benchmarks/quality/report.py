@@ -1,4 +1,4 @@
-"""The page of the exam, made from its tables alone."""
+"""The page of the evaluation, generated from its tables alone."""
 
 from collections.abc import Iterator
 
@@ -8,69 +8,70 @@ import pandas as pd
 from benchmarks.quality.claims import Tables, claims
 from benchmarks.quality.section import mean_and_error
 from experiments.markdown import grid, number
-from experiments.pages import made
+from experiments.pages import provenance
 
 __all__ = ["page"]
 
 INTRODUCTION = """\
-# Valid laws, examined
+# Proper distributions
 
-Laws that are valid by construction, with no negative weight and of mass one, beside signed ones and
-other packages. `python -m benchmarks.quality` makes the tables in `tables/proper-*.csv` and this
-page. Means over splits are followed by their standard errors; splits share rows, so that these are
-somewhat too small. Defaults of this package were settled on other splits than those here. Sections
-were run one after the other while the code went on: laws of one column and days of large losses
-before the ridge of moments of several columns was changed, which they do not have, and before
-laws of `DistributionRegressor` became wider far from the data."""
+Proper predictive distributions, with no negative weight and total mass one, compared with signed
+ones and with other packages. `python -m benchmarks.quality` writes the tables
+`tables/proper-*.csv` and this page. Means over splits are followed by their standard errors, which
+are somewhat too small because splits share rows. The defaults of this package were chosen on other
+splits. The sections were run one after the other while the code was still changing: univariate
+distributions and tail events before the ridge of multivariate moments was changed, which they do
+not use, and before distributions of `DistributionRegressor` became wider far from the data."""
 
 UCI = """\
-## Laws of one column: the UCI sets
+## Univariate distributions: the UCI sets
 
-Published splits, nine tenths of the rows to fit to. All methods of a split run in one process, one
-after the other, on one thread. CRPS, exact for every law: *quantile-forest* (200 trees, at least 5
-rows a leaf) is the weighted sample of training outcomes behind its quantiles, *NGBoost* (defaults)
-a normal law in closed form, ours a weight on each atom. *kernel* and *auto* are
-`DistributionRegressor` with that `regressor`, *projected* and *isotonic* `JointDistribution` with
-that `positivity`; *conformal* is the same estimator in `ConformalCalibration`, which keeps a fifth
-of the rows to calibrate."""
+Published splits with nine tenths of the rows for training. All methods of a split run in one
+process, one after the other, on one thread. The CRPS is exact for every method: *quantile-forest*
+(200 trees, at least 5 rows a leaf) is the weighted sample of training outcomes behind its
+quantiles, *NGBoost* (defaults) a normal distribution in closed form, ours a weight on each support
+point. *kernel* and *auto* are `DistributionRegressor` with that `regressor`, *projected* and
+*isotonic* `JointDistribution` with that `positivity`; *conformal* wraps the same estimator in
+`ConformalCalibration`, which holds out a fifth of the rows for calibration."""
 
 GAUSSIAN = """\
 ## Second moments of normal data
 
 d = 3 + 3 and 10,000 rows, random correlation matrices as in the study *gaussian*: 4/5 of the rows
-to fit to, scales and ridge by the loss of the signed law on 1/5. The first four laws differ in how
-they are made valid, and in nothing else: *clipped* sets negative weights to zero, *grid* is
-positive on the grid of 2,000 rows. Models with *defaults* choose all by themselves. Second-moment
-loss, Eq. `eq:secmomloss`. Matrices 17 to 26: on 7 to 16 projected laws had 2.05 times the loss of
-signed ones, because of two matrices of strong dependence; then the ridge of moments of several
-columns was changed. These were run twice: with a ridge that still depended on the origin of Y the
-ratio was 1.035."""
+for training; the loss of the signed distribution on the other 1/5 selects length scales and ridge.
+The first four methods differ only in how distributions become proper: *signed* ones do not,
+*clipped* sets negative weights to zero, *projected* is a regularised I-projection under moment
+constraints, *grid* is positive on the grid of 2,000 rows. Models with *defaults* select all
+hyperparameters themselves. Second-moment loss, Eq. `eq:secmomloss`. The matrices have seeds 17 to
+26. On seeds 7 to 16 projected distributions had 2.05 times the loss of signed ones, because of two
+matrices with strong dependence; the ridge of multivariate moments was changed afterwards. Seeds 17
+to 26 were run twice: with a ridge that still depended on the origin of Y the ratio was 1.035."""
 
 FRENCH = """\
-## Days of large losses
+## Tail events
 
-The task of the study *famafrench* with 20,000 days: 4/5 to fit to, scales and ridge by the loss on
-1/5, 5,000 test days. *signed* and *projected* are `JointDistribution` with exact marginals,
-*boosting* is `HistGradientBoostingClassifier`, fitted to all 20,000 days, of which it keeps some to
-stop early. Logistic loss, Eq. `eq:logisticloss`."""
+The task of the study *famafrench* with 20,000 days: 4/5 for training, 1/5 to select length scales
+and ridge by the loss, and 5,000 test days. *signed* and *projected* are `JointDistribution` with
+exact marginals; *boosting* is `HistGradientBoostingClassifier`, fitted to all 20,000 days, of which
+it holds out some for early stopping. Logistic loss, Eq. `eq:logisticloss`."""
 
 VECTOR = """\
-## Laws of several columns
+## Multivariate distributions
 
-Energy scores of 256 draws from each law, without bias, with distances in standard deviations of the
-training rows. *naval, both* has the two outcomes of that set, *waves* three simulated ones whose
-means are not linear and whose correlations depend on X, also in sign, with 5,000 rows; *truth* is
-the true law. *Independent* forests are one for each column, whose draws are independent given X;
-*quantile-forest* draws rows from leaves that all columns share."""
+Unbiased energy scores from 256 draws of each distribution, with distances in standard deviations of
+the training rows. *naval, both* has the two outcomes of that set; *waves* has 5,000 rows of three
+simulated outcomes with nonlinear means and correlations that depend on X, also in sign; *truth* is
+the true distribution. *Independent* forests are one for each column, with draws that are
+independent given X; *quantile-forest* draws rows from leaves that all columns share."""
 
 
 def page(tables: Tables) -> str:
-    """Return the page in Markdown; sections without a table are left out.
+    """Return the page in Markdown; sections without a table are omitted.
 
     Parameters
     ----------
     tables : mapping
-        The tables of sections, by the names of these.
+        The tables by section.
     """
     sections = {
         "proper-uci": _uci,
@@ -78,64 +79,68 @@ def page(tables: Tables) -> str:
         "proper-famafrench": _french,
         "proper-vector": _vector,
     }
-    parts = [INTRODUCTION, grid(["claim", "here", "numbers"], list(claims(tables)))]
+    parts = [INTRODUCTION, grid(["target", "verdict", "numbers"], list(claims(tables)))]
     for name, section in sections.items():
         if name in tables:
-            parts += [*section(tables[name]), *_notes(tables[name]), made(tables[name])]
+            parts += [
+                *section(tables[name]),
+                *_notes(tables[name]),
+                provenance(tables[name]),
+            ]
     return "\n\n".join(parts) + "\n"
 
 
 def _uci(table: pd.DataFrame) -> Iterator[str]:
     yield UCI
-    yield _told(table, "crps", best=True)
+    yield _means(table, "crps", best=True)
     yield "Share of test rows in the central 90 % interval:"
-    yield _told(table, "coverage", total=True)
+    yield _means(table, "coverage", total=True)
     yield "Mean width of these intervals:"
-    yield _told(table, "width")
-    yield "Processor seconds to fit, with all validation:"
-    yield _told(table, "fit_seconds")
-    yield "Processor seconds for the laws and the intervals of all test rows:"
-    yield _told(table, "predict_seconds")
+    yield _means(table, "width")
+    yield "CPU seconds to fit, including all validation:"
+    yield _means(table, "fit_seconds")
+    yield "CPU seconds to predict distributions and intervals of all test rows:"
+    yield _means(table, "predict_seconds")
 
 
 def _gaussian(table: pd.DataFrame) -> Iterator[str]:
     yield GAUSSIAN
-    yield _told(table, "loss", best=True)
-    yield "Negative weight, as a share of all weight taken as positive:"
-    yield _told(table, "negative_share")
-    yield "Largest error of the mass of a law:"
-    yield _told(table, "mass_error")
+    yield _means(table, "loss", best=True)
+    yield "Negative weight as a share of total absolute weight:"
+    yield _means(table, "negative_share")
+    yield "Largest error of the total mass:"
+    yield _means(table, "mass_error")
 
 
 def _french(table: pd.DataFrame) -> Iterator[str]:
     yield FRENCH
-    yield _told(table, "loss", best=True)
+    yield _means(table, "loss", best=True)
     yield "Share of negative probabilities:"
-    yield _told(table, "negative_share")
+    yield _means(table, "negative_share")
 
 
 def _vector(table: pd.DataFrame) -> Iterator[str]:
     yield VECTOR
-    yield _told(table, "energy")
-    yield "Processor seconds to fit, with all validation:"
-    yield _told(table, "fit_seconds")
+    yield _means(table, "energy")
+    yield "CPU seconds to fit, including all validation:"
+    yield _means(table, "fit_seconds")
 
 
-def _told(
+def _means(
     table: pd.DataFrame, column: str, *, best: bool = False, total: bool = False
 ) -> str:
-    """Return means and standard errors: sets in lines, methods in columns.
+    """Return means and standard errors: sets in rows, methods in columns.
 
-    The best of a line may stand in bold, and the mean of all sets below.
+    `best` sets the best of a row in bold; `total` appends the mean over all sets.
     """
     mean, error = mean_and_error(table, column)
     splits = table.groupby("data")["split"].nunique()
 
     def cell(name: str, method: str) -> str:
         value, off = mean.loc[name, method], error.loc[name, method]
-        told = "∞" if np.isinf(value) else number(value)
-        told += "" if np.isnan(off) else f" ± {number(off)}"
-        return f"**{told}**" if best and value == mean.loc[name].min() else told
+        text = "∞" if np.isinf(value) else number(value)
+        text += "" if np.isnan(off) else f" ± {number(off)}"
+        return f"**{text}**" if best and value == mean.loc[name].min() else text
 
     lines = [
         [name, f"{splits[name]}", *(cell(name, m) for m in mean)] for name in mean.index
@@ -146,7 +151,7 @@ def _told(
 
 
 def _notes(table: pd.DataFrame) -> Iterator[str]:
-    """Yield what failed."""
+    """Yield a note for each failure."""
     if "note" in table:
         failed = table.dropna(subset="note")
         for name, method, why in zip(

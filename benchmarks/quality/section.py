@@ -1,4 +1,4 @@
-"""What the sections of the exam share: settings, and a table for each."""
+"""What the sections of the evaluation share: settings, and a table for each."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,19 +11,19 @@ from benchmarks.peers.data import SETS, present
 from experiments.store import Row, Settings
 from experiments.study import Study
 
-__all__ = ["DEVELOPMENT", "EXAM", "Sets", "mean_and_error", "section", "settings"]
+__all__ = ["DEVELOPMENT", "EVALUATION", "Sets", "mean_and_error", "section", "settings"]
 
 Sets: TypeAlias = Mapping[str, Sequence[int]]
 
-DEVELOPMENT, EXAM = range(7), range(7, 17)  # splits, and seeds of simulated sets
+DEVELOPMENT, EVALUATION = range(7), range(7, 17)  # splits, and seeds of simulated sets
 
 
 def settings(sets: Sets) -> Iterator[Settings]:
-    """Yield the splits of all sets whose files are at hand; tell which are not."""
+    """Yield the splits of all available sets; report sets whose files are missing."""
     for name, splits in sets.items():
         if name in SETS and not present(name):
-            told = "its files are not at hand (see JOINTDIST_SHARED)"
-            print(f"skipped: {name}: {told}", file=sys.stderr)
+            why = "its files are missing (see JOINTDIST_SHARED)"
+            print(f"skipped: {name}: {why}", file=sys.stderr)
             continue
         yield from ({"data": name, "split": split} for split in splits)
 
@@ -35,15 +35,15 @@ def section(
     *,
     tiny: Sets,
     development: Sets,
-    exam: Sets,
+    evaluation: Sets,
     minutes: Mapping[str, float] = MappingProxyType({}),
 ) -> Study:
-    """Return a section: all methods on one split of a set are one computation.
+    """Return a section; all methods on one split of a set are one computation.
 
-    Its table has a row for each method. Minutes tell about how long a split of a set takes, if
-    not one, to foretell the time that is left.
+    Its table has a row for each method. `minutes` are approximate run times of splits, by
+    default one, from which the remaining time is estimated.
     """
-    sets = {"tiny": tiny, "development": development, "exam": exam}
+    sets = {"tiny": tiny, "development": development, "evaluation": evaluation}
     return Study(
         name=f"proper-{name}",
         title=title,
@@ -59,7 +59,7 @@ def section(
 def mean_and_error(table: pd.DataFrame, column: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return means over splits and their standard errors: sets in rows, methods in columns.
 
-    What failed on one split is NaN, and so is the error of a single split.
+    A failure on one split makes the mean NaN; the error of a single split is NaN.
     """
     groups = table.groupby(["data", "method"], sort=False)[column]
     mean = groups.agg(lambda own: own.mean(skipna=False)).unstack("method")  # noqa: PD010

@@ -1,4 +1,4 @@
-"""Laws of one column: the published splits of the UCI sets."""
+"""Univariate predictive distributions on the published splits of the UCI sets."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,29 +7,29 @@ from functools import partial
 import numpy as np
 
 from benchmarks.peers.data import UCI, Task, load
-from benchmarks.quality.dists import Law
+from benchmarks.quality.dists import Forecast
 from benchmarks.quality.measured import measured
 from benchmarks.quality.methods import METHODS
-from benchmarks.quality.section import DEVELOPMENT, EXAM, section
+from benchmarks.quality.section import DEVELOPMENT, EVALUATION, section
 from experiments.store import Row, Settings
 
 __all__ = ["LEVEL", "SECTION", "compute", "simulated"]
 
 LEVEL = 0.9
 SIMULATED = "simulated"
-SPLITS = {"protein": (range(2), range(2, 5))}  # of a set that has fewer
+SPLITS = {"protein": (range(2), range(2, 5))}  # a set with fewer splits
 
 
 def simulated(seed: int, n: int = 100, tests: int = 50) -> Task:
-    """Return a wave whose noise grows along it."""
+    """Return a sine wave with heteroscedastic noise."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1, 1, (n + tests, 2))
     y = np.sin(3 * X[:, 0]) + 0.3 * np.exp(X[:, 0]) * rng.standard_normal(n + tests)
-    return Task("law", X[:n], y[:n], X[n:], y[n:])
+    return Task("univariate", X[:n], y[:n], X[n:], y[n:])
 
 
 def compute(one: Settings) -> list[Row]:
-    """Return what all methods make of one split of a set."""
+    """Return the scores of all methods on one split of a set."""
     name, split = str(one["data"]), int(one["split"])
     task = simulated(split) if name == SIMULATED else load(name, split)
     methods = {
@@ -40,18 +40,18 @@ def compute(one: Settings) -> list[Row]:
 
 
 def _with_ends(fit: Callable, task: Task, seed: int) -> Callable:
-    """Return a function to laws and their intervals, which are part of the prediction."""
+    """Fit, and return a predictor of distributions with their intervals, timed together."""
     dists = fit(task, seed)
 
-    def told(X: np.ndarray) -> tuple[Law, np.ndarray]:
+    def predictor(X: np.ndarray) -> tuple[Forecast, np.ndarray]:
         dist = dists(X)
         return dist, dist.interval(LEVEL)
 
-    return told
+    return predictor
 
 
-def _scores(told: tuple[Law, np.ndarray], task: Task) -> Row:
-    dist, (low, high) = told[0], told[1].T
+def _scores(predictions: tuple[Forecast, np.ndarray], task: Task) -> Row:
+    dist, (low, high) = predictions[0], predictions[1].T
     inside = (low <= task.Y_test) & (task.Y_test <= high)
     return {
         "rows": len(task.Y),
@@ -63,15 +63,15 @@ def _scores(told: tuple[Law, np.ndarray], task: Task) -> Row:
 
 
 def _sets(which: int) -> dict[str, range]:
-    return {name: SPLITS.get(name, (DEVELOPMENT, EXAM))[which] for name in UCI}
+    return {name: SPLITS.get(name, (DEVELOPMENT, EVALUATION))[which] for name in UCI}
 
 
 SECTION = section(
     "uci",
-    "Laws of one column",
+    "Univariate predictive distributions",
     compute,
     tiny={SIMULATED: (0,)},
     development=_sets(0),
-    exam=_sets(1),
+    evaluation=_sets(1),
     minutes={"yacht": 0.3, "wine": 2, "power": 3, "kin8nm": 4, "naval": 4, "protein": 8},
 )

@@ -1,4 +1,4 @@
-"""Laws of several columns: energy scores, against columns that are taken as independent."""
+"""Multivariate predictive distributions: energy scores, against independent columns."""
 
 from functools import partial
 
@@ -10,7 +10,7 @@ from benchmarks.peers.dists import DRAWS, energy_score
 from benchmarks.peers.methods import Method
 from benchmarks.quality.measured import measured
 from benchmarks.quality.methods import OURS
-from benchmarks.quality.section import DEVELOPMENT, EXAM, section
+from benchmarks.quality.section import DEVELOPMENT, EVALUATION, section
 from experiments.store import Row, Settings
 
 __all__ = ["METHODS", "SECTION", "Waves", "compute"]
@@ -20,11 +20,11 @@ NAVAL = "naval, both"
 
 
 class Waves:
-    """Three outcomes of four numbers X, uniform between -1 and 1.
+    """Three outcomes, given four columns X that are uniform between -1 and 1.
 
-    Their means are waves, products and kinks of X. Their noise grows with the last number,
-    and has a common part whose weight in the second and the third outcome depends on X,
-    also in sign: correlations go from about -0.9 to 0.9, and are near zero on average.
+    Means are sines, products and absolute values of X. The noise grows with the last column,
+    and has a common factor whose loading on the second and third outcome depends on X, also in
+    sign: correlations range from about -0.9 to 0.9 and are near zero on average.
     """
 
     def mean(self, X: np.ndarray) -> np.ndarray:
@@ -33,26 +33,26 @@ class Waves:
         return np.stack([np.sin(3 * a) + b**2, 2 * a * b, np.abs(b) + np.cos(3 * c)], 1)
 
     def shared(self, X: np.ndarray) -> np.ndarray:
-        """Return the weight of the common part in each outcome, ``(n, 3)``."""
+        """Return the loading of each outcome on the common factor, ``(n, 3)``."""
         a, b, _, _ = X.T
         return 0.95 * np.stack([np.ones(len(X)), np.tanh(4 * a), np.sin(3 * b)], 1)
 
     def draws(self, X: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
-        """Return draws from the laws of rows of X, ``(n, size, 3)``."""
+        """Return draws from the true conditional distributions, ``(n, size, 3)``."""
         z, shared = rng.standard_normal((len(X), size, 4)), self.shared(X)[:, None]
         unit = shared * z[..., :1] + np.sqrt(1 - shared**2) * z[..., 1:]
         scale = 0.4 * np.exp(0.5 * X[:, 3])
         return self.mean(X)[:, None] + scale[:, None, None] * unit
 
     def task(self, n: int, tests: int, seed: int) -> Task:
-        """Return rows to fit to, and rows to test on."""
+        """Return training and test rows."""
         rng = np.random.default_rng(seed)
         X = rng.uniform(-1, 1, (n + tests, 4))
         Y = self.draws(X, 1, rng)[:, 0]
         return Task("joint", X[:n], Y[:n], X[n:], Y[n:])
 
     def truth(self, task: Task, seed: int) -> peers.Predictor:
-        """The true laws, which nothing beats on average."""
+        """Return the true distributions, the best possible on average."""
         del task
         rng = np.random.default_rng([seed, 1])
         return lambda X: self.draws(X, DRAWS, rng)
@@ -68,26 +68,26 @@ METHODS = {
 
 
 def compute(one: Settings) -> list[Row]:
-    """Return what all methods make of one split of a set."""
+    """Return the scores of all methods on one split of a set."""
     name, split = str(one["data"]), int(one["split"])
     if name == NAVAL:
         return measured(METHODS, load(name, split), split, _scores)
     task = Waves().task(*SETS[name], split)
-    known = {"truth": Method(Waves().truth, "numpy")}
-    return measured(METHODS | known, task, split, _scores)
+    truth = {"truth": Method(Waves().truth, "numpy")}
+    return measured(METHODS | truth, task, split, _scores)
 
 
 def _scores(draws: np.ndarray, task: Task) -> Row:
-    """Return the mean score, with distances in standard deviations of the training rows."""
+    """Return the mean energy score, in standard deviations of the training rows."""
     found = energy_score(draws, task.Y_test, task.Y.std(axis=0))
     return {"rows": len(task.Y), "tests": len(draws), "energy": float(found.mean())}
 
 
 SECTION = section(
     "vector",
-    "Laws of several columns",
+    "Multivariate predictive distributions",
     compute,
     tiny={"waves, small": (0,)},
     development={NAVAL: DEVELOPMENT, "waves": DEVELOPMENT},
-    exam={NAVAL: EXAM, "waves": EXAM},
+    evaluation={NAVAL: EVALUATION, "waves": EVALUATION},
 )

@@ -1,4 +1,4 @@
-"""Studies: their tables grow as runs end, survive what stops them, and are drawn."""
+"""Studies: tables grow as runs finish, survive crashes, and are drawn."""
 
 import json
 import os
@@ -85,14 +85,14 @@ def _path(folder, study):
     return folder / "tables" / f"{study.name}.csv"
 
 
-def _words(folder, jobs):
+def _arguments(folder, jobs):
     """Return the words of a command that runs a study."""
     options = ["--preset", "tiny", "--runs", "2", "--jobs", str(jobs)]
     return ["tolerance", *options, "--results", str(folder)]
 
 
 def _command(folder, jobs):
-    return [sys.executable, "-m", "experiments", *_words(folder, jobs)]
+    return [sys.executable, "-m", "experiments", *_arguments(folder, jobs)]
 
 
 def _results(folder):
@@ -104,7 +104,7 @@ def undisturbed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("undisturbed")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, "")  # the command sets it
-        main(_words(folder, 1))
+        main(_arguments(folder, 1))
     return _results(folder)
 
 
@@ -126,8 +126,8 @@ def test_killed_study_goes_on(jobs, undisturbed, tmp_path, monkeypatch, capfd):
     assert not (tmp_path / "tables" / "tolerance.csv").exists()
     _wait_until_gone(children)
     monkeypatch.setenv(VARIABLE, "")  # the command sets it
-    main(_words(tmp_path, jobs))
-    assert f"tolerance: {there} of 6 are there" in capfd.readouterr().err
+    main(_arguments(tmp_path, jobs))
+    assert f"tolerance: {there} of 6 are already in the table" in capfd.readouterr().err
     pd.testing.assert_frame_equal(_results(tmp_path), undisturbed, rtol=1e-4, atol=1e-9)
     assert not journal.exists()
 
@@ -135,7 +135,7 @@ def test_killed_study_goes_on(jobs, undisturbed, tmp_path, monkeypatch, capfd):
 def _children(pid):
     """Return the processes that a process has started."""
     found = Path(f"/proc/{pid}/task/{pid}/children")
-    return [int(word) for word in found.read_text().split()] if found.exists() else []
+    return [int(pid) for pid in found.read_text().split()] if found.exists() else []
 
 
 def _wait_until_gone(pids):
@@ -217,7 +217,7 @@ def test_error_keeps_what_is_there(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("cases", "words"),
+    ("cases", "text"),
     [
         ([True, True], "holds"),
         ([False], "does not hold"),
@@ -225,12 +225,12 @@ def test_error_keeps_what_is_there(tmp_path):
         ([], "not run"),
     ],
 )
-def test_verdict(cases, words):
-    assert verdict(cases) == words
+def test_verdict(cases, text):
+    assert verdict(cases) == text
 
 
 @pytest.mark.parametrize(
-    ("value", "word"),
+    ("value", "text"),
     [
         (0.0, "0"),
         (0.12345, "0.123"),
@@ -240,8 +240,8 @@ def test_verdict(cases, words):
         (np.nan, "–"),
     ],
 )
-def test_number(value, word):
-    assert number(value) == word
+def test_number(value, text):
+    assert number(value) == text
 
 
 def test_means_and_quantiles():
@@ -258,18 +258,18 @@ def test_means_and_quantiles():
 
 
 @pytest.fixture
-def told(monkeypatch, capsys):
-    """Return a function from words of the command to what it says when it refuses them."""
+def refusal(monkeypatch, capsys):
+    """Return a function from invalid arguments of the command to its error message."""
     monkeypatch.setenv(VARIABLE, "")  # the command sets it
     monkeypatch.setenv("COLUMNS", "200")
 
-    def told(*words):
+    def refusal(*arguments):
         with pytest.raises(SystemExit) as ended:
-            main([str(word) for word in words])
+            main([str(argument) for argument in arguments])
         assert ended.value.code == 2
         return capsys.readouterr().err.splitlines()[-1]
 
-    return told
+    return refusal
 
 
 def test_command_refuses_unknown_studies(told):
@@ -277,26 +277,26 @@ def test_command_refuses_unknown_studies(told):
 
 
 @pytest.mark.parametrize("what", ["uniform", "pages"])
-def test_command_refuses_what_is_no_folder(what, told, tmp_path):
+def test_command_refuses_what_is_no_folder(what, refusal, tmp_path):
     file = tmp_path / "file"
     file.touch()
-    line = told(what, "--preset", "tiny", "--results", file)
+    line = refusal(what, "--preset", "tiny", "--results", file)
     rule = "argument --results: must be a folder to read and write."
     assert line.endswith(f"error: {rule} Got '{file}': Not a directory.")
 
 
-def test_command_refuses_a_folder_that_cannot_be_made(told):
-    line = told("uniform", "--preset", "tiny", "--results", "/proc/x")
+def test_command_refuses_a_folder_that_cannot_be_made(refusal):
+    line = refusal("uniform", "--preset", "tiny", "--results", "/proc/x")
     assert line.endswith("Got '/proc/x': No such file or directory.")
 
 
 @pytest.mark.parametrize("what", ["uniform", "pages"])
 @pytest.mark.parametrize("content", [b"", b"a,b\n1,2\n", b"\xff\xfe\x00", b'a\n1,2\n"'])
-def test_command_refuses_other_tables(what, content, told, tmp_path):
+def test_command_refuses_other_tables(what, content, refusal, tmp_path):
     table = tmp_path / "tables" / "uniform.csv"
     table.parent.mkdir()
     table.write_bytes(content)
-    line = told(what, "--preset", "tiny", "--results", tmp_path)
+    line = refusal(what, "--preset", "tiny", "--results", tmp_path)
     rule = "argument --results: must be a folder with tables of these studies."
     assert f"error: {rule} Got '{tmp_path}'; uniform: " in line
     assert table.read_bytes() == content
@@ -311,10 +311,10 @@ def test_command_refuses_other_journals(told, tmp_path):
     assert "with tables of these studies" in line
 
 
-def test_command_refuses_tables_of_another_run(told, monkeypatch, tmp_path):
+def test_command_refuses_tables_of_another_run(refusal, monkeypatch, tmp_path):
     monkeypatch.setattr(store, "_PATIENCE", 0.1)
     with Store(_path(tmp_path, STUDIES["uniform"]), STUDIES["uniform"].keys):
-        line = told("uniform", "--preset", "tiny", "--results", tmp_path)
+        line = refusal("uniform", "--preset", "tiny", "--results", tmp_path)
     assert "error: another run is writing to" in line
 
 
@@ -328,14 +328,14 @@ def test_errors_of_computations_have_their_traceback(monkeypatch, tmp_path):
         main(["uniform", "--preset", "tiny", "--results", str(tmp_path)])
 
 
-def test_command_refuses_devices_without_pytorch(told, monkeypatch):
+def test_command_refuses_devices_without_pytorch(refusal, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    line = told("uniform", "--device", "cuda")
+    line = refusal("uniform", "--device", "cuda")
     rule = "argument --device: needs PyTorch, which is not installed. Got 'cuda'."
     assert line.endswith(f"error: {rule}")
 
 
-def test_command_refuses_devices_that_pytorch_has_not(told, monkeypatch):
+def test_command_refuses_devices_that_pytorch_has_not(refusal, monkeypatch):
     def zeros(*_, **__):
         msg = "Expected one of cpu, cuda. And more\nlines"
         raise RuntimeError(msg)
@@ -343,21 +343,21 @@ def test_command_refuses_devices_that_pytorch_has_not(told, monkeypatch):
     torch = SimpleNamespace(zeros=zeros, float64=float)
     monkeypatch.setitem(sys.modules, "torch", torch)
     rule = "argument --device: must be a device that PyTorch has, such as cuda."
-    line = told("uniform", "--device", "foo")
+    line = refusal("uniform", "--device", "foo")
     assert line.endswith(f"error: {rule} Got 'foo': Expected one of cpu, cuda.")
 
 
-def test_command_refuses_few_rows(told):
-    line = told("gaussian", "--sizes", "100", "9")
+def test_command_refuses_few_rows(refusal):
+    line = refusal("gaussian", "--sizes", "100", "9")
     rule = "argument --sizes: must be a whole number of at least 10."
     assert line.endswith(f"error: {rule} Got '9'.")
 
 
 @pytest.mark.parametrize("size", [499, 1000, 30_000])
-def test_command_refuses_days_that_are_not_there(size, told, tmp_path):
+def test_command_refuses_days_that_are_not_there(size, refusal, tmp_path):
     options = ["--preset", "tiny", "--results", tmp_path, "--sizes", size]
     rule = "famafrench: `--sizes` must be from 500 to 999: there are 1,499 pairs of days"
-    line = told("famafrench", *options)
+    line = refusal("famafrench", *options)
     assert line.endswith(
         f"error: {rule} (simulated), 500 of them to test on. Got {size:,}."
     )
@@ -402,5 +402,5 @@ def test_command_tells_that_data_are_simulated(name, monkeypatch, capsys, tmp_pa
     study = replace(STUDIES[name], compute=lambda _: [{"loss": 1.0}], draw=lambda _: {})
     monkeypatch.setitem(STUDIES, name, study)
     main([name, "--preset", "tiny", "--results", str(tmp_path)])
-    told = "famafrench: data are simulated in this preset" in capsys.readouterr().err
-    assert told == (name == "famafrench")
+    reported = "famafrench: data are simulated in this preset" in capsys.readouterr().err
+    assert reported == (name == "famafrench")

@@ -1,4 +1,4 @@
-"""Days of large losses: samples, scores, and all models on simulated returns."""
+"""Tail events: samples, scores, and all models on simulated returns."""
 
 from functools import cache
 
@@ -14,7 +14,7 @@ from experiments.study import settings_of
 from jointdist import JointDistribution, scores
 from jointdist.kernels import Gaussian
 
-ALL = {*FREE, *CONSTRAINED, *famafrench.VALID}
+ALL = {*FREE, *CONSTRAINED, *famafrench.PROJECTED}
 FITTED = sorted(ALL - {"constant"})
 
 
@@ -75,33 +75,33 @@ def test_more_runs_go_on_where_fewer_ended():
     }
 
 
-def test_the_loss_is_that_of_laws():
+def test_the_loss_is_that_of_conditional_distributions():
     one = drawn()
     kernels = Gaussian(one.units[0]), Gaussian(one.units[1])
     how = {"regularization": 1e-6, "positivity": "none", "random_state": 0}
     model = JointDistribution(*kernels, **how).fit(*one.train)
     X, y = one.validation
     expected = scores.logistic_loss(model.given(X), y, lambda y: y <= one.q)
-    chances = one.chances(model, X)
-    assert (chances < 0).any()
+    probabilities = one.probabilities(model, X)
+    assert (probabilities < 0).any()
     assert_allclose(one.loss(model), expected.mean())
 
 
-def test_scores_are_those_of_scikit_learn_where_probabilities_are_valid(rng):
-    chances, y = rng.random(50), rng.normal(size=50)
+def test_scores_are_those_of_scikit_learn_where_probabilities_are_proper(rng):
+    probabilities, y = rng.random(50), rng.normal(size=50)
     test = Days(np.empty((50, 1)), y)
-    found = famafrench.scored(chances, Sample(test, test, test, 0.3))
-    assert_allclose(found["loss"], log_loss(y <= 0.3, chances))
-    assert_allclose(found["brier"], brier_score_loss(y <= 0.3, chances))
+    found = famafrench.scored(probabilities, Sample(test, test, test, 0.3))
+    assert_allclose(found["loss"], log_loss(y <= 0.3, probabilities))
+    assert_allclose(found["brier"], brier_score_loss(y <= 0.3, probabilities))
     assert found["positives"] == (y <= 0.3).sum()
     assert found["negative_share"] == found["above_share"] == found["undefined_share"] == 0
 
 
 def test_what_is_no_probability_is_counted():
     y = np.array([-1.0, 1.0, 1.0, 1.0, -1.0])
-    chances = np.array([-0.5, -1e-13, 1.5, np.nan, 1.2])
+    probabilities = np.array([-0.5, -1e-13, 1.5, np.nan, 1.2])
     test = Days(np.empty((5, 1)), y)
-    found = famafrench.scored(chances, Sample(test, test, test, 0.0))
+    found = famafrench.scored(probabilities, Sample(test, test, test, 0.0))
     assert found["negative_share"] == 0.2
     assert found["above_share"] == 0.4
     assert found["undefined_share"] == 0.2
@@ -119,12 +119,12 @@ def test_every_model_has_a_row_for_each_sample():
 def test_the_constant_model_is_the_share_of_training_days():
     one = drawn(d=1)
     rate = (one.train.y <= one.q).mean()
-    happened = one.test.y <= one.q
+    events = one.test.y <= one.q
     found = tiny().query("d == 1 and model == 'constant'")["loss"].item()
-    assert_allclose(found, log_loss(happened, np.full(len(happened), rate)))
+    assert_allclose(found, log_loss(events, np.full(len(events), rate)))
 
 
-def test_logistic_regression_is_valid_and_signed_laws_are_not():
+def test_logistic_regression_is_proper_and_signed_distributions_are_not():
     by = tiny().set_index(["d", "model"])
     wrong = by["negative_share"] + by["above_share"]
     assert (wrong.xs("KLR", level="model") == 0).all()
@@ -132,14 +132,14 @@ def test_logistic_regression_is_valid_and_signed_laws_are_not():
     assert wrong.xs("JDL", level="model").max() > 0
 
 
-def test_the_tightened_constraint_keeps_probabilities_valid_on_training_days():
+def test_the_tightened_constraint_keeps_probabilities_proper_on_training_days():
     one = drawn()
     family = famafrench._joint(one.units)
     model = famafrench._searched(family, one)["JDL tightened"].model
-    chances = one.chances(model, one.train.X)
-    assert chances.min() > -1e-12
-    assert chances.max() < 1 + 1e-12
-    assert chances.std() > 0
+    probabilities = one.probabilities(model, one.train.X)
+    assert probabilities.min() > -1e-12
+    assert probabilities.max() < 1 + 1e-12
+    assert probabilities.std() > 0
 
 
 def test_what_was_chosen_is_told():
@@ -160,7 +160,7 @@ def test_figures_have_a_panel_for_each_width_and_a_line_for_each_model():
         f"{what}-{kind}" for what in ("loss", "relative", "negative") for kind in kinds
     }
     assert set(figures) == {*names, "seconds"}
-    for kind, models in zip(kinds, (FREE, CONSTRAINED, famafrench.VALID), strict=True):
+    for kind, models in zip(kinds, (FREE, CONSTRAINED, famafrench.PROJECTED), strict=True):
         panels = figures[f"loss-{kind}"].axes
         assert [panel.get_title() for panel in panels] == [
             f"d = {d}, {kind}" for d in (1, 5)

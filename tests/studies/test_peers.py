@@ -16,7 +16,7 @@ from benchmarks.peers.methods import METHODS, Method, marginal
 from jointdist import JointDistribution, scores
 
 NOISE = 0.5
-TRUE_CRPS = NOISE / np.sqrt(np.pi)  # the mean CRPS of a normal law that is right
+TRUE_CRPS = NOISE / np.sqrt(np.pi)  # the mean CRPS of the true normal distribution
 pytestmark = pytest.mark.filterwarnings("ignore")  # of other packages, about themselves
 
 
@@ -46,7 +46,7 @@ def test_crps_is_that_of_equal_weights_on_the_quantiles():
     assert_allclose(dists.crps(values, y), near - apart / 2, rtol=1e-12)
 
 
-def test_quantiles_of_the_common_levels_keep_the_crps_of_laws():
+def test_quantiles_at_the_common_levels_keep_the_crps():
     rng = np.random.default_rng(1)
     y = rng.normal(size=2000)
     z = np.tile(stats.norm.ppf(dists.LEVELS), (len(y), 1))
@@ -59,7 +59,7 @@ def test_quantiles_of_the_common_levels_keep_the_crps_of_laws():
     assert_allclose(found.mean(), scores.crps(dist, y).mean(), rtol=2e-3)
 
 
-def test_right_laws_are_calibrated_and_cover():
+def test_true_distributions_are_calibrated_and_cover():
     y = np.random.default_rng(2).normal(size=20_000)
     for k in (20, 199):
         z = np.tile(stats.norm.ppf(dists.levels(k)), (len(y), 1))
@@ -111,7 +111,7 @@ def test_quantiles_and_draws_of_a_mixture_follow_its_cdf():
 
 
 def test_least_squares_densities_are_near_the_truth_and_integrate_to_one():
-    own = task("law", n=2000)
+    own = task("univariate", n=2000)
     X, Y = own.X[:, :1], own.Y
     dist = least_squares(X, Y, 0)(own.X_test[:, :1])
     assert dists.crps(dist.quantiles(), own.Y_test).mean() < 1.1 * TRUE_CRPS
@@ -125,7 +125,7 @@ def test_least_squares_densities_are_near_the_truth_and_integrate_to_one():
 
 def test_kernel_densities_are_those_of_statsmodels():
     kde = pytest.importorskip("statsmodels.nonparametric.kernel_density")
-    own = task("law", n=100, q=5)
+    own = task("univariate", n=100, q=5)
     theirs = kde.KDEMultivariateConditional(
         own.Y, own.X, "c", "cc", "normal_reference", rng=0
     )
@@ -135,19 +135,19 @@ def test_kernel_densities_are_those_of_statsmodels():
         assert_allclose(reached, dists.LEVELS[::40], atol=1e-3)
 
 
-@pytest.mark.parametrize("name", METHODS["law"])
-def test_laws_of_one_column_beat_the_sample_and_not_the_truth(name):
-    own, values = predicted("law", name)
+@pytest.mark.parametrize("name", METHODS["univariate"])
+def test_univariate_distributions_beat_the_marginal_and_not_the_truth(name):
+    own, values = predicted("univariate", name)
     assert (np.diff(values, axis=1) >= 0).all()
     mean = dists.crps(values, own.Y_test).mean()
     alone = dists.crps(
-        METHODS["law"]["marginal"].fit(own, 0)(own.X_test), own.Y_test
+        METHODS["univariate"]["marginal"].fit(own, 0)(own.X_test), own.Y_test
     ).mean()
     assert 0.9 * TRUE_CRPS < mean <= (alone if name == "marginal" else 0.9 * alone)
 
 
 @pytest.mark.parametrize("name", METHODS["joint"])
-def test_joint_laws_beat_the_sample(name):
+def test_joint_distributions_beat_the_marginal(name):
     own, draws = predicted("joint", name)
     assert draws.shape == (len(own.Y_test), dists.DRAWS, 2)
     mean = dists.energy_score(draws, own.Y_test, own.Y.std(axis=0)).mean()
@@ -180,22 +180,22 @@ def test_factors_reach_the_tolerance(name):
     assert 0 < error <= 1e-3
 
 
-def test_words_become_columns_of_zeros_and_ones():
+def test_categories_are_one_hot_encoded():
     table = pd.DataFrame({"x": [1.5, 2.5, 3.5], "tree": ["ash", "birch", "ash"]})
     assert_array_equal(numbers(table), [[1.5, 1, 0], [2.5, 0, 1], [3.5, 1, 0]])
 
 
-def test_words_have_their_columns_in_every_part_of_a_table():
+def test_categories_have_their_columns_in_every_split():
     if not present("flights, both delays"):
-        pytest.skip("flights are not at hand")
+        pytest.skip("the files of flights are missing")
     own = load("flights, both delays", 0)
     widths = {numbers(X).shape[1] for X in (own.X, own.X_test, own.at_most(50, 0).X)}
     assert len(widths) == 1
 
 
 def test_fewer_rows_are_a_choice_of_pairs():
-    own = task("law").at_most(40, 0)
-    whole = task("law")
+    own = task("univariate").at_most(40, 0)
+    whole = task("univariate")
     places = [np.flatnonzero(y == whole.Y)[0] for y in own.Y]
     assert len(set(places)) == 40
     assert_array_equal(whole.X[places], own.X)
@@ -208,7 +208,7 @@ def test_fewer_rows_are_a_choice_of_pairs():
 )
 def test_splits_are_apart_and_of_their_kind(name, size):
     if not present(name):
-        pytest.skip(f"{SETS[name].file} is not at hand")
+        pytest.skip(f"{SETS[name].file} is missing")
     own = load(name, 1)
     assert own.kind == SETS[name].kind
     rows = np.column_stack([own.X, own.Y])
@@ -239,7 +239,7 @@ def test_pages_and_pictures_show_losses_as_plainly_as_wins():
             "data": data,
             "split": split,
             "method": method,
-            "kind": "law",
+            "kind": "univariate",
             "version": version,
             "rows": size,
             "train_rows": 10 if method == "other" and size > 100 else size,
@@ -265,7 +265,7 @@ def test_pages_and_pictures_show_losses_as_plainly_as_wins():
     assert any(np.allclose(xy, [[1, 0], [4.05 / 1.05, 1]]) for xy in places)
 
 
-def result(method, kind="law", data="set", **values):
+def result(method, kind="univariate", data="set", **values):
     """Return a row of a table."""
     row = {"data": data, "split": 0, "method": method, "kind": kind, "rows": 100_000}
     row |= {
@@ -290,52 +290,54 @@ def test_methods_that_are_not_run_are_named(monkeypatch, capsys):
     assert capsys.readouterr().err.splitlines() == [
         "skipped: absent: no-such-package is not installed (gaussian, 3 + 3, small)",
         "skipped: slow: more than 250 rows (gaussian, 3 + 3, small)",
-        "skipped: nowhere: its files are not at hand (see JOINTDIST_SHARED)",
+        "skipped: nowhere: its files are missing (see JOINTDIST_SHARED)",
     ]
 
 
 def test_help_lists_sets_and_methods(monkeypatch, capsys):
-    monkeypatch.setitem(METHODS["law"], "absent", Method(marginal, "no-such-package"))
+    monkeypatch.setitem(
+        METHODS["univariate"], "absent", Method(marginal, "no-such-package")
+    )
     with pytest.raises(SystemExit):
         command.main(["--help"])
-    told = capsys.readouterr().out
-    assert all(f'"{name}"' in told for name in SETS)
-    assert all(name in told for own in METHODS.values() for name in own)
-    assert "absent (not installed)" in told
+    printed = capsys.readouterr().out
+    assert all(f'"{name}"' in printed for name in SETS)
+    assert all(name in printed for own in METHODS.values() for name in own)
+    assert "absent (not installed)" in printed
 
 
-def test_sets_that_were_not_asked_for_are_not_printed(monkeypatch, capsys, tmp_path):
-    asked, other = "low-rank step, small", "gaussian, 3 + 3, small"
-    rows = [result("fmca", "factor", asked, rank=9), result("LSCDE", "joint", other)]
+def test_only_selected_sets_are_printed(monkeypatch, capsys, tmp_path):
+    selected, other = "low-rank step, small", "gaussian, 3 + 3, small"
+    rows = [result("fmca", "factor", selected, rank=9), result("LSCDE", "joint", other)]
 
     def run(_, todo, path):
-        assert {settings["data"] for settings in todo} == {asked}
+        assert {settings["data"] for settings in todo} == {selected}
         path.parent.mkdir()
         pd.DataFrame(rows).to_csv(path, index=False)
 
     monkeypatch.setattr(command, "run", run)
-    command.main(["--preset", "tiny", "--sets", asked, "--results", str(tmp_path)])
-    told = capsys.readouterr().out
-    assert "| fmca | 1 | 9 | 1 |" in told
-    assert "LSCDE" not in told
+    command.main(["--preset", "tiny", "--sets", selected, "--results", str(tmp_path)])
+    printed = capsys.readouterr().out
+    assert "| fmca | 1 | 9 | 1 |" in printed
+    assert "LSCDE" not in printed
 
 
 def test_only_methods_of_the_table_are_described():
     page = report.markdown(pd.DataFrame([result("LSCDE"), result("marginal")]))
-    assert "* LSCDE: parameters by validation" in page
+    assert "* LSCDE: hyperparameters by validation" in page
     assert "* marginal: " in page
     others = {name for own in METHODS.values() for name in own} - {"LSCDE", "marginal"}
     assert not [name for name in others if name in page]
     assert "Nystroem" not in page
     assert "†" not in page
     few = report.markdown(pd.DataFrame([result("LSCDE", train_rows=10)]))
-    assert "same rows, or a random choice of them where there is a †" in few
+    assert "same rows, or to a random subsample where marked †" in few
     both = report.markdown(pd.DataFrame([result("quantile-forest, independent")]))
     assert "* quantile-forest: 200 trees" in both
     assert "* independent: " in both
 
 
-def test_pages_tell_numbers_in_words_that_people_read():
+def test_pages_format_numbers():
     rows = [
         result("LSCDE", score=1.12e11, memory_mb=1080.4, predict_cpu=2e-5),
         result("KDE", kind="joint", predict_cpu=1.0),
@@ -344,14 +346,16 @@ def test_pages_tell_numbers_in_words_that_people_read():
     page = report.markdown(pd.DataFrame(rows))
     for cell in ("1.1·10¹¹", "1,080", "2.0·10⁻⁵"):
         assert f"| LSCDE | {cell} |" in page.replace("**", "")
-    assert "predict all test rows, which is to compute the quantiles that are" in page
-    assert "predict all test rows, which is to compute the 256 draws from each law" in page
+    assert "predict all test rows, that is to compute the scored quantiles" in page
+    assert (
+        "predict all test rows, that is to compute the 256 scored draws from each" in page
+    )
     assert "Normal data of 100,000 rows, tolerance 0.001:\n\n|  | trace error |" in page
     assert "| fmca | 9.6·10⁻⁴ | 241 | 1 |" in page
 
 
 def test_methods_look_the_same_in_all_figures_and_like_no_other():
-    kinds = ("law", "joint", "event")
+    kinds = ("univariate", "joint", "event")
     rows = [result(name, kind) for kind in kinds for name in reversed(METHODS[kind])]
     looks = {}
     for figure in report.draw(pd.DataFrame(rows)).values():

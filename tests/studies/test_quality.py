@@ -1,4 +1,4 @@
-"""The exam of valid laws: scores are their definitions, verdicts follow the tables."""
+"""Evaluation of proper distributions: scores match definitions, verdicts follow tables."""
 
 import subprocess
 import sys
@@ -34,7 +34,7 @@ def integrated(cdf, y, low, high, breaks):
 
 
 @pytest.mark.parametrize("y", [-3.0, 0.4, 2.0])
-def test_crps_of_normal_laws_is_its_definition(y):
+def test_crps_of_normal_distributions_is_its_definition(y):
     dist = Normal(np.array([0.5]), np.array([1.7]))
     exact = integrated(stats.norm(0.5, 1.7).cdf, y, -20, 20, [y])
     assert_allclose(dist.crps(np.array([y])), exact, rtol=1e-7)
@@ -60,7 +60,7 @@ def test_intervals_are_between_the_quantiles():
     assert_array_equal(tenths.interval(0.8), [[0.0, 8.0], [0.0, 1.0]])
 
 
-def test_laws_of_this_package_are_scored_as_weighted_samples():
+def test_distributions_of_this_package_are_scored_as_weighted_samples():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 1)), rng.normal(size=40)
     marginal = JointDistribution(random_state=0).fit(X, y).marginal("y")
@@ -150,7 +150,7 @@ def test_pages_tell_errors_failures_and_infinite_widths():
 
 
 def verdicts(name, table):
-    """Return the verdicts of claims whose methods were run, by the words they start with."""
+    """Return the verdicts of targets whose methods were run, by text."""
     found = {claim.text: claim.verdict for claim in claims({name: table})}
     return {text: verdict for text, verdict in found.items() if verdict != "not run"}
 
@@ -186,7 +186,7 @@ def moments_table(**changed):
 
 
 @pytest.mark.parametrize(
-    ("changed", "par", "valid"),
+    ("changed", "par", "proper"),
     [
         ({}, "met", "met"),
         ({"loss": 0.11}, "missed", "met"),
@@ -194,10 +194,10 @@ def moments_table(**changed):
         ({"mass_error": 1e-3}, "met", "missed"),
     ],
 )
-def test_verdicts_of_moments(changed, par, valid):
+def test_verdicts_of_moments(changed, par, proper):
     assert list(verdicts("proper-gaussian", moments_table(**changed)).values()) == [
         par,
-        valid,
+        proper,
     ]
 
 
@@ -226,10 +226,10 @@ def test_verdicts_of_several_columns(energy, expected):
 
 
 @pytest.mark.parametrize("study", SECTIONS.values(), ids=lambda study: study.name)
-def test_nothing_is_examined_that_was_developed_on(study):
-    seen, asked = (study.presets[name]["sets"] for name in ("development", "exam"))
-    assert set(seen) == set(asked)
-    assert not any(set(seen[name]) & set(asked[name]) for name in asked)
+def test_splits_of_development_and_evaluation_are_disjoint(study):
+    seen, unseen = (study.presets[name]["sets"] for name in ("development", "evaluation"))
+    assert set(seen) == set(unseen)
+    assert not any(set(seen[name]) & set(unseen[name]) for name in unseen)
 
 
 def test_sets_without_files_are_named(monkeypatch, capsys):
@@ -237,7 +237,7 @@ def test_sets_without_files_are_named(monkeypatch, capsys):
     assert list(settings({"nowhere": (0, 1), "waves": (3,)})) == [
         {"data": "waves", "split": 3}
     ]
-    assert "skipped: nowhere: its files are not at hand" in capsys.readouterr().err
+    assert "skipped: nowhere: its files are missing" in capsys.readouterr().err
 
 
 def test_unknown_sets_are_refused(capsys):
@@ -247,28 +247,28 @@ def test_unknown_sets_are_refused(capsys):
 
 
 @pytest.mark.parametrize("study", SECTIONS.values(), ids=lambda study: study.name)
-def test_a_tiny_exam_goes_on_where_it_was(study, tmp_path, monkeypatch, capsys):
+def test_a_tiny_evaluation_resumes(study, tmp_path, monkeypatch, capsys):
     (name,) = study.presets["tiny"]["sets"]
-    asked = ["--preset", "tiny", "--sets", name, "--results", str(tmp_path)]
-    command.main(asked)
-    told = capsys.readouterr().out
+    arguments = ["--preset", "tiny", "--sets", name, "--results", str(tmp_path)]
+    command.main(arguments)
+    printed = capsys.readouterr().out
     path = tmp_path / "tables" / f"{study.name}.csv"
     table, text = read_table(path, study.keys), (tmp_path / "proper.md").read_text()
     assert set(table["data"]) == {name}
     assert "note" not in table
     assert all(method in text for method in table["method"])
-    assert told.count("\n") == len(list(claims({study.name: table})))
+    assert printed.count("\n") == len(list(claims({study.name: table})))
 
     def never(_):
-        pytest.fail("what is there is computed again")
+        pytest.fail("existing results are computed again")
 
     monkeypatch.setattr(command, "SECTIONS", [replace(study, compute=never)])
-    command.main(asked)
+    command.main(arguments)
     assert (tmp_path / "proper.md").read_text() == text
 
 
-def test_the_benchmark_of_valid_laws_is_a_script():
-    """As ``make bench`` calls it, which tests do not run."""
+def test_the_benchmark_of_projections_is_a_script():
+    """``make bench`` calls it; tests do not run ``make bench``."""
     call = [sys.executable, command.ROOT / "benchmarks" / "projection.py", "--help"]
-    told = subprocess.run(call, capture_output=True, text=True, check=True)
-    assert "--regressors" in told.stdout
+    done = subprocess.run(call, capture_output=True, text=True, check=True)
+    assert "--regressors" in done.stdout

@@ -1,4 +1,4 @@
-"""The pages of results are what the tables say."""
+"""The pages of results follow from the tables."""
 
 from functools import cache
 from pathlib import Path
@@ -37,7 +37,7 @@ def test_pages(name):
     assert made()[name] == (FOLDER / name).read_text(encoding="utf-8")
 
 
-def test_page_of_the_exam():
+def test_page_of_proper_distributions():
     written = (FOLDER / quality.PAGE).read_text(encoding="utf-8")
     assert page(quality.tables(FOLDER)) == written
 
@@ -66,7 +66,7 @@ def test_sizes_are_compared_by_the_runs_that_both_have():
 
 
 @pytest.mark.parametrize(
-    ("cases", "word"),
+    ("cases", "text"),
     [
         ([], "not run"),
         ([True, True], "holds"),
@@ -74,8 +74,8 @@ def test_sizes_are_compared_by_the_runs_that_both_have():
         (np.array([[True, False], [False, False]]), "holds in 1 of 4 cases"),
     ],
 )
-def test_verdicts(cases, word):
-    assert verdict(cases) == word
+def test_verdicts(cases, text):
+    assert verdict(cases) == text
 
 
 @pytest.mark.parametrize("study", STUDIES.values(), ids=lambda study: study.name)
