@@ -272,8 +272,8 @@ def refusal(monkeypatch, capsys):
     return refusal
 
 
-def test_command_refuses_unknown_studies(told):
-    assert "invalid choice: 'nonsense'" in told("nonsense")
+def test_command_refuses_unknown_studies(refusal):
+    assert "invalid choice: 'nonsense'" in refusal("nonsense")
 
 
 @pytest.mark.parametrize("what", ["uniform", "pages"])
@@ -303,11 +303,11 @@ def test_command_refuses_other_tables(what, content, refusal, tmp_path):
     assert not table.with_suffix(".jsonl").exists()
 
 
-def test_command_refuses_other_journals(told, tmp_path):
+def test_command_refuses_other_journals(refusal, tmp_path):
     journal = tmp_path / "tables" / "uniform.jsonl"
     journal.parent.mkdir()
     journal.write_text("[\n")
-    line = told("uniform", "--preset", "tiny", "--results", tmp_path)
+    line = refusal("uniform", "--preset", "tiny", "--results", tmp_path)
     assert "with tables of these studies" in line
 
 

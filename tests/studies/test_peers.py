@@ -255,7 +255,7 @@ def test_pages_and_pictures_show_losses_as_plainly_as_wins():
     assert "| JointDistribution | **1.05** | 4.05 |" in page
     assert "| other | 2.05 | 2.05 † |" in page
     assert "won 0.51 (other), lost 1.98 (other). It is ahead on 1 of 2 sets." in page
-    assert "fewer rows: other 10." in page
+    assert "random subsample: other 10." in page
     table.loc[0, "score"] = np.nan  # failed on one split
     assert "| JointDistribution | – | 4.05 |" in report.markdown(table)
     (figure,) = report.draw(pd.DataFrame(rows)).values()
