@@ -221,11 +221,13 @@ def test_positivity_on_a_block_is_stated(bivariate):
 
 
 def test_a_program_that_falls_short_says_so(bivariate, monkeypatch):
-    from jointdist.models import coefficients as fitting  # noqa: PLC0415
+    from jointdist.models import coefficients  # noqa: PLC0415
 
-    solver = fitting.spectral_ball
+    solver = coefficients.spectral_ball
     monkeypatch.setattr(
-        fitting, "spectral_ball", lambda *a, **k: solver(*a, **k, max_iter=1, tol=1e-12)
+        coefficients,
+        "spectral_ball",
+        lambda *a, **k: solver(*a, **k, max_iter=1, tol=1e-12),
     )
     X, y = bivariate(600)
     with pytest.warns(ToleranceWarning, match="optimum was not reached"):

@@ -24,7 +24,8 @@ from jointdist.kernels import Delta, Gaussian, Laplace, Matern
 from jointdist.lowrank.basis import double_orthogonal
 from jointdist.lowrank.cholesky import pivoted_cholesky
 from jointdist.lowrank.reduction import reduce_sample
-from jointdist.models import coefficients as fitting
+from jointdist.models import coefficients
+from jointdist.models.positivity_bounds import norm_bound, pivot_features
 from jointdist.programs import Objective, closed_form, grid_positive, pivot_positive
 
 MARGINALS = ["free", "total", "exact"]
@@ -421,13 +422,14 @@ def test_no_point_is_beyond_the_bounds_of_the_lemma(marginals, sample, kernels, 
         Z = np.concatenate([rows, rows + far * rng.normal(size=rows.shape)])
         Psi, mean = basis.features(Z), k(rows, rows[basis.pivots]).mean(axis=0)
         at_pivots = k(Z, rows[basis.pivots]) - (mean if marginals == "exact" else 0)
-        T, lower, upper = fitting._pivot_features(basis, 1.0)
+        T, lower, upper = pivot_features(basis, 1.0)
         off = 1e-12 * basis.map.amplification + 1e-9
         assert_allclose(at_pivots @ T, Psi, atol=off)
         assert (lower - off <= at_pivots).all()
         assert (at_pivots <= upper + off).all()
         largest *= np.linalg.norm(Psi, axis=1).max()
-    assert largest <= fitting._norm_bound(problem) + 1e-7
+    sides = problem.y, problem.x, problem.sample
+    assert largest <= norm_bound(*sides, problem.moments.weight) + 1e-7
 
 
 def fitted_in_time(kernels, X, Y, **options):
@@ -542,8 +544,8 @@ def low_rank_solution(program, small, sample, ridge):
     x, y = double_orthogonal(small, centred=False)
     rows = Sample(*(as_rows(Z, where="", name="") for Z in sample), None)
     marginals = "free" if program == "free" else "total"
-    goal = fitting.objective(
-        fitting.Problem(x, y, small.moments, rows, marginals, Executor()), ridge
+    goal = coefficients.objective(
+        coefficients.Problem(x, y, small.moments, rows, marginals, Executor()), ridge
     )
     if program != "grid":
         return closed_form(goal).value
