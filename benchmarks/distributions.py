@@ -1,8 +1,8 @@
-"""Fitting and asking: what the estimator and its laws cost beside the engine.
+"""Time and memory of a fit and of queries to its conditional distributions.
 
-Run ``make bench``. Work: X standard normal in three columns, Y scalar, n = 10⁶ atoms,
-10⁵ queries, Gaussian kernels, trace error 10⁻³. Times beside that of the feature map of
-the queries in the same run, memory above model and data.
+Run ``make bench``. Data: X standard normal in three columns, Y scalar, n = 10⁶ support points,
+10⁵ queries, Gaussian kernels, trace error 10⁻³. Times are compared with the feature map of the
+queries in the same run; memory is above model and data.
 """
 
 import argparse
@@ -27,7 +27,7 @@ def data(n: int, seed: int):
 
 
 def fit(X, y) -> JointDistribution:
-    """Compare the fit with the pass over the data that it is made of."""
+    """Compare the time of a fit with that of its pass over the data."""
 
     def estimate():
         model = JointDistribution(
@@ -49,10 +49,10 @@ def fit(X, y) -> JointDistribution:
     return model
 
 
-def ask(model: JointDistribution, Q, y) -> None:
-    """Time what laws are asked, beside the feature map of the queries."""
+def query_all(model: JointDistribution, Q, y) -> None:
+    """Time queries to conditional distributions, and the feature map of the queries."""
     executor, basis = model._fitted.problem.executor, model.basis_x_  # noqa: SLF001
-    queries = as_rows(Q, where="laws", name="Q")
+    queries = as_rows(Q, where="distributions", name="Q")
 
     def features():
         return [None for _ in executor.map(lambda _, z: basis.features(z)[0, 0], queries)]
@@ -64,27 +64,28 @@ def ask(model: JointDistribution, Q, y) -> None:
     base = seconds(features, 5)[0]
     dist = model.given(x=Q)
     few, some = dist[:1000], dist[:100]
-    asked = {
+    tasks = {
         "feature map of the queries": (features, len(Q)),
         "mean, variance, second moment": (moments, len(Q)),
         "effective size": (dist.effective_size, len(Q)),
         "probability of an event": (lambda: dist.prob(lambda y: y > 1), len(Q)),
-        "sorted atoms, once": (lambda: few.quantile(0.5), len(few)),
+        "sorted support points, once": (lambda: few.quantile(0.5), len(few)),
         "three quantiles": (lambda: dist.quantile([0.05, 0.5, 0.95]), len(Q)),
-        "cdf at own values": (lambda: dist.cdf(y), len(Q)),
-        "density at own values": (lambda: dist.pdf(y), len(Q)),
-        "CRPS at own values, with set-up": (lambda: model.score(Q, y), len(Q)),
+        "cdf at one value each": (lambda: dist.cdf(y), len(Q)),
+        "density at one value each": (lambda: dist.pdf(y), len(Q)),
+        "CRPS at one value each, with set-up": (lambda: model.score(Q, y), len(Q)),
         "ten draws": (lambda: dist.sample(10, random_state=0), len(Q)),
         "negative share": (few.negative_share, len(few)),
         "all weights": (some.weights, len(some)),
     }
-    title = f"Laws, {model.moments_.count:,} atoms"
-    rows = table(title, "what", "laws", "time", "× features", "laws a second", "memory")
-    for name, (question, dists) in asked.items():
+    title = f"Conditional distributions on {model.moments_.count:,} support points"
+    heads = ("query", "distributions", "time", "× features", "a second", "memory")
+    rows = table(title, *heads)
+    for name, (query, dists) in tasks.items():
         with peak_memory() as peak:
-            time = seconds(question, 1)[0]
+            time = seconds(query, 1)[0]
         if not name.endswith(("once", "set-up")):
-            time = seconds(question, 3)[0]
+            time = seconds(query, 3)[0]
         rows.add_row(
             name,
             f"{dists:,}",
@@ -104,7 +105,7 @@ def main() -> None:
     options = parser.parse_args()
     heading()
     model = fit(*data(options.rows, SEED))
-    ask(model, *data(options.queries, SEED + 1))
+    query_all(model, *data(options.queries, SEED + 1))
 
 
 if __name__ == "__main__":

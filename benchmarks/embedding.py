@@ -1,8 +1,8 @@
-"""Constrained conditional mean embeddings: time beyond the closed form, and accuracy.
+"""Constrained conditional mean embeddings: time compared with the closed form, and accuracy.
 
 Run ``make bench``. Data: Gaussian, d = 3 + 3, dependent through a random log correlation
-matrix; Gaussian kernels. Times are medians; Clarabel solves the whole program, with all
-coefficients, where that is small enough.
+matrix; Gaussian kernels. Times are medians. Clarabel solves the full program, with all
+coefficients, where it is small enough.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def program(n: int, kernel_x, kernel_y, max_rank: int | None = None):
     """Return the objective, Y at its pivots, the mean and the rows of X; and T."""
     X, Y = sample(n)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ToleranceWarning)  # the rank is what is asked for
+        warnings.simplefilter("ignore", ToleranceWarning)  # the rank is limited on purpose
         small = reduce_sample(
             kernel_x, kernel_y, X, Y, max_rank=max_rank, random_state=SEED
         )
@@ -91,7 +91,7 @@ def on_average(sizes, ridges=(1e-1, 1e-3, 1e-5)) -> None:
 
 
 def all_combinations(n: int, kernel_x, ridge: float) -> None:
-    """Time every normalisation with every positivity."""
+    """Time all combinations of normalisation and positivity."""
     raw, S, b, features, _ = program(n, kernel_x, Gaussian(1.5), 100)
     goal = at(raw, ridge)
     rows = table(

@@ -1,8 +1,8 @@
-"""The low-rank engine against the machine and against its peers, as ratios in one run.
+"""The low-rank engine, compared with the machine and with other packages in one run.
 
-Run ``make bench``. Work W: X and Y standard normal, d = 3 + 3, Gaussian kernels of scale
-1.5, relative trace error 1e-3, float64. The floor is the time that the products of all
-moments alone would take at the rate of a large matrix product, measured in the same run.
+Run ``make bench``. Workload W: X and Y standard normal, d = 3 + 3, Gaussian kernels of length
+scale 1.5, relative trace error 1e-3, float64. The floor is the time of the matrix products of
+all moments at the rate of a large matrix product, measured in the same run.
 """
 
 import argparse
@@ -21,24 +21,24 @@ KERNEL = Gaussian(SCALE)
 
 
 def floor(n: int, m_x: int, m_y: int, rate: float) -> float:
-    """Return the seconds that the Gram matrices and the cross Gram would take alone."""
+    """Return the seconds that the Gram and cross-Gram matrices alone would take."""
     return n * (2 * m_x**2 + 2 * m_y**2 + 2 * m_x * m_y) / rate
 
 
 def rate_drift(rate: float) -> str:
-    """Say how the machine's own speed changed while the benchmark ran."""
+    """Return how the speed of the machine changed during the benchmark."""
     return f"GEMM rate again at the end: {gemm_rate() / rate:.2f} of that at the start."
 
 
 def work(n: int, rate: float, X, Y, repeat: int) -> tuple[float, object]:
-    """Reduce a sample of n rows and print what it cost."""
+    """Reduce a sample of n rows and print time and memory."""
 
     def run():
         return reduce_sample(KERNEL, KERNEL, X, Y, tol=TOL, random_state=SEED)
 
-    with peak_memory() as peak:  # first, while nothing is left over from other runs
+    with peak_memory() as peak:  # first, before other runs leave memory behind
         run()
-    time, small = seconds(run, repeat)  # apart, since watching costs time
+    time, small = seconds(run, repeat)  # separately, because watching memory takes time
     m_x, m_y = small.x.rank, small.y.rank
     rows = table(
         f"W, n = {n:,}: pivots and all moments of both sides",
@@ -71,7 +71,7 @@ def peers(X) -> None:
         lambda: reduce_sample(KERNEL, Delta(), X, zeros, tol=TOL, random_state=SEED)
     )
     rows = table(
-        f"One side, n = {n:,}", "what", "rank", "trace error", "time", "ours is faster by"
+        f"One side, n = {n:,}", "method", "rank", "trace error", "time", "ours is faster by"
     )
     error = f"{low.relative_error:.3e}"
     rows.add_row(
@@ -96,7 +96,7 @@ def peers(X) -> None:
 
 
 def fmca(X, tol: float) -> tuple[int, float]:
-    """Run the authors' compiled code; its scale convention is checked first."""
+    """Run the authors' compiled code, after a check of its length-scale convention."""
     from FMCA import CovarianceKernel, PivotedCholesky  # noqa: PLC0415
 
     kernel = CovarianceKernel("GAUSSIAN", SCALE)

@@ -1,9 +1,9 @@
-"""Exact positivity on the grid of the sample: time, gap, and what is left of negativity.
+"""Exact positivity on the grid of the sample: time, gap, and remaining negativity.
 
 Run ``make bench``. X and Y are jointly normal, d = 3 + 3, with the
 correlation of a random matrix logarithm (Archakov and Hansen, 2021); Gaussian kernels of
-scale 2. The ratio is to one sweep of all pairs in double precision: the time that a
-single look at the grid takes on the same machine in the same run.
+length scale 2. Times are compared with one sweep over all pairs in double precision in the
+same run.
 """
 
 import argparse
@@ -47,7 +47,7 @@ def program(n: int, *, centred: bool, tol: float):
 
 
 def density(H, F_y, F_x, step: int = 512) -> tuple[float, float]:
-    """Return the lowest 1 + h of all pairs, and the share of those that are negative."""
+    """Return the lowest 1 + h over all pairs, and the share of negative values."""
     lowest, negative = np.inf, 0
     for start in range(0, len(F_y), step):
         values = 1 + F_y[start : start + step] @ (H @ F_x.T)
@@ -64,7 +64,7 @@ def main() -> None:
     parser.add_argument("--tol", type=float, default=3e-5, help="of the low-rank factors")
     options = parser.parse_args()
     heading()
-    rows = table("Positivity at all n² pairs, gap 1e-5 asked for", *HEADS, left=0)
+    rows = table("Positivity at all n² pairs, gap 1e-5", *HEADS, left=0)
     for n in options.rows:
         for centred in (False, True):
             objective, F_y, F_x = program(n, centred=centred, tol=options.tol)

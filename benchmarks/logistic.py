@@ -3,8 +3,8 @@
 Run ``python benchmarks/logistic.py``. Data: three standard normal columns, a rare or a
 common event; Gaussian kernel, rank 300. Both solve the same problem on the same features
 in memory, without intercept: ours to a certified gap of 1e-8, scikit-learn's
-``newton-cholesky`` with the loosest of its tolerances, a power of ten, that comes within
-1e-8 of the optimum. Runs take turns; times are medians.
+``newton-cholesky`` with its loosest tolerance, a power of ten, that reaches the optimum to
+1e-8. Runs are interleaved; times are medians.
 """
 
 import argparse
@@ -28,11 +28,11 @@ GAP = 1e-8  # relative to the objective
 
 
 def sample(n: int, rank: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the features of n rows, and what ranks their events."""
+    """Return the features of n rows, and a risk whose quantile defines the event."""
     rng = np.random.default_rng(SEED)
     X = rng.standard_normal((n, 3))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ToleranceWarning)  # the rank is what is asked for
+        warnings.simplefilter("ignore", ToleranceWarning)  # the rank is limited on purpose
         low = jd.pivoted_cholesky(Gaussian(1.0), X, max_rank=rank, random_state=SEED)
     risk = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.logistic(size=n)
     return orthogonal(low).features(X), risk
@@ -52,7 +52,7 @@ def theirs(F: np.ndarray, y: np.ndarray, ridge: float, tol: float) -> LogisticRe
 
 
 def loosest(F: np.ndarray, y: np.ndarray, ridge: float, best: float) -> float:
-    """Return the tolerance with which scikit-learn comes near enough to the optimum."""
+    """Return the loosest tolerance with which scikit-learn reaches the optimum to the gap."""
     for digits in range(3, 12):
         c = theirs(F, y, ridge, 10.0**-digits).coef_[0]
         if objective(F, y, ridge, c) <= best * (1 + GAP):
@@ -61,7 +61,7 @@ def loosest(F: np.ndarray, y: np.ndarray, ridge: float, best: float) -> float:
 
 
 def compare(n: int, rank: int, repeat: int) -> None:
-    """Time the solvers in turns, for a rare and a common event and two ridges."""
+    """Time the solvers, interleaved, for a rare and a common event and two ridges."""
     F, risk = sample(n, rank)
     rows = table(
         f"n = {n:,}, m = {F.shape[1]}: seconds (steps, objective above the optimum)",
@@ -83,7 +83,7 @@ def compare(n: int, rank: int, repeat: int) -> None:
                 "theirs": lambda y=y, r=ridge, tol=tol: theirs(F, y, r, tol),
             }
             times = {name: [] for name in solvers}
-            told = {}
+            reached = {}
             for _ in range(repeat):
                 for name, solve in solvers.items():
                     start = perf_counter()
@@ -93,12 +93,12 @@ def compare(n: int, rank: int, repeat: int) -> None:
                     c = (found.value if own else found.coef_)[0]
                     steps = found.iterations if own else found.n_iter_[0]
                     above = objective(F, y, ridge, c) / best - 1
-                    told[name] = f"({steps}, {max(above, 0):.0e})"
+                    reached[name] = f"({steps}, {max(above, 0):.0e})"
             middle = {name: median(seconds) for name, seconds in times.items()}
             rows.add_row(
                 f"{share:.0%}",
                 f"{ridge:g}",
-                *(f"{middle[name]:.2f} {told[name]}" for name in solvers),
+                *(f"{middle[name]:.2f} {reached[name]}" for name in solvers),
                 f"{tol:.0e}",
                 *(
                     f"{middle['theirs'] / middle[name]:.1f} ×"

@@ -1,4 +1,4 @@
-"""How benchmarks measure: time, memory, and the machine's own speed in the same run."""
+"""Measurements of benchmarks: time, memory, and the speed of the machine in the same run."""
 
 import platform
 import threading

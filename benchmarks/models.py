@@ -1,7 +1,7 @@
-"""The estimators of the appendices beside JDL: polynomials, and mean embeddings.
+"""Times of polynomials and conditional mean embeddings, compared with JDL.
 
-Run ``make bench``. Work: X standard normal in three columns, Y = X / 2 + noise in three
-columns, as in the benchmark of the engine. All in the same run, interleaved.
+Run ``make bench``. Data: X standard normal in three columns, Y = X / 2 + noise in three
+columns, as in the benchmark of the engine. Runs are interleaved.
 """
 
 import argparse
@@ -27,7 +27,7 @@ def data(n: int):
 
 
 def interleaved(calls: dict, repeat: int) -> dict[str, float]:
-    """Return the median time of each call, all of them in turn."""
+    """Return the median time of each call, over interleaved runs."""
     rounds = [[seconds(call, 1)[0] for call in calls.values()] for _ in range(repeat)]
     return dict(zip(calls, np.median(rounds, axis=0), strict=True))
 
@@ -56,7 +56,7 @@ def polynomials(n: int) -> None:
 
 
 def embeddings(n: int) -> None:
-    """Compare CME with JDL by the same pivots, and with itself under constraints."""
+    """Compare CME with JDL for the same pivots, and with constrained CME."""
     X, Y = data(n)
     kernels = Gaussian(1.5), Gaussian(1.5)
     average = {"normalization": "average", "positivity": "average"}

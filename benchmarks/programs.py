@@ -1,8 +1,8 @@
-"""The convex programs against a conic solver and against one pass over the arrays.
+"""The convex programs, compared with a conic solver and with one pass over the arrays.
 
 Run ``make bench``. Data: Gaussian, d = 3 + 3, dependent through a
 random log correlation matrix; Gaussian kernels; raw (not centred) bases, normalised.
-Times are medians; accuracy stands beside them.
+Times are medians, reported with accuracy.
 """
 
 import argparse
@@ -45,7 +45,7 @@ def program(n: int, scale: float, tol: float, max_rank: int | None = None):
     X, Y = sample(n)
     kernel = Gaussian(scale)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ToleranceWarning)  # the rank is what is asked for
+        warnings.simplefilter("ignore", ToleranceWarning)  # the rank is limited on purpose
         small = reduce_sample(
             kernel, kernel, X, Y, tol=tol, max_rank=max_rank, random_state=SEED
         )
@@ -58,7 +58,7 @@ def program(n: int, scale: float, tol: float, max_rank: int | None = None):
 
 
 def at(objective: Objective, ridge: float) -> Objective:
-    """Return the objective with a ridge and with its matrices made."""
+    """Return the objective with a ridge, with its cached matrices computed."""
     objective = objective.at(ridge)
     _ = objective.a, objective.inverse, objective.e
     return objective

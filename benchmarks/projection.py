@@ -1,4 +1,4 @@
-"""Valid laws and forecasters: laws a second, and times of fits beside those of plain models."""
+"""Throughput of projections and of queries, and times of fits of `DistributionRegressor`."""
 
 from argparse import ArgumentParser
 from collections.abc import Callable
@@ -15,35 +15,37 @@ from jointdist.programs.isotonic import isotonic
 from jointdist.programs.tilting import Exponential
 
 SEED = 0
-LAWS, CELLS, FEATURES = 20_000, 512, 15
+DISTRIBUTIONS, CELLS, FEATURES = 20_000, 512, 15
 
 
 def family(ridge: float) -> tuple[Exponential, np.ndarray, np.ndarray]:
-    """Return tilts of a normal sample in cells, signed targets, and the cells."""
+    """Return the exponential family of a binned normal sample, signed moments, and the cells."""
     rng = np.random.default_rng(SEED)
     z = np.sort(rng.normal(size=CELLS))
     K = np.exp(-0.5 * ((z[:, None] - z) / 1.2) ** 2)
     centred = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
     c, V = np.linalg.eigh(centred)
     c, U = c[::-1][:FEATURES], V[:, ::-1][:, :FEATURES] * np.sqrt(CELLS)
-    means = 0.8 * rng.normal(size=LAWS)
+    means = 0.8 * rng.normal(size=DISTRIBUTIONS)
     w = np.exp(-0.5 * ((z - means[:, None]) / 0.3) ** 2)
     w /= w.sum(axis=1, keepdims=True)
-    targets = w @ U + 0.1 * rng.normal(size=(LAWS, FEATURES))
+    targets = w @ U + 0.1 * rng.normal(size=(DISTRIBUTIONS, FEATURES))
     return Exponential(U, np.full(CELLS, 1 / CELLS), ridge * c[0] / c), targets, z
 
 
 def in_parts(work: Callable[[np.ndarray], object], table: np.ndarray, rows: int) -> float:
-    """Return the rate at which rows are worked on, by all threads, a part at a time."""
+    """Return the rows processed a second, by all threads, in parts of the given size."""
     parts = [table[i : i + rows] for i in range(0, len(table), rows)]
     time, _ = seconds(lambda: [None for _ in Executor().each(work, parts)])
     return len(table) / time
 
 
 def projections() -> None:
-    """Print how many laws are projected in a second."""
-    print(f"## Projections: {LAWS:,} laws, {CELLS} cells, {FEATURES} features\n")
-    print("| projection | ridge | laws a second | steps of Newton's method |")
+    """Print the number of distributions projected a second."""
+    print(
+        f"## Projections: {DISTRIBUTIONS:,} distributions, {CELLS} cells, {FEATURES} features\n"
+    )
+    print("| projection | ridge | distributions a second | Newton steps |")
     print("|---|---|---|---|")
     for ridge in (0.1, 0.01, 0.001):
         tilts, targets, z = family(ridge)
@@ -56,7 +58,7 @@ def projections() -> None:
 
 
 def data(n: int, d: int = 8) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows with a smooth mean and a scale that differs."""
+    """Return rows with a smooth mean and heteroscedastic noise."""
     rng = np.random.default_rng(SEED)
     X = rng.normal(size=(n, d))
     y = (
@@ -67,10 +69,10 @@ def data(n: int, d: int = 8) -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
-def questions() -> None:
-    """Print what questions cost a law, of 10,000 laws on 200,000 atoms."""
+def queries() -> None:
+    """Print the time of queries to 10,000 distributions on 200,000 support points."""
     X, y = data(200_000, 2 + 2)
-    print("## Questions: 10,000 laws on 200,000 atoms, microseconds a law\n")
+    print("## Queries: 10,000 distributions on 200,000 support points, microseconds each\n")
     print("| positivity | mean | 90 % interval | cdf | density |")
     print("|---|---|---|---|---|")
     kernels = Gaussian(2.0), Gaussian(1.0)
@@ -80,28 +82,28 @@ def questions() -> None:
     model.fit(X, y)
     x, at = X[:10_000], y[:10_000]
     for positivity in ("none", "projected", "isotonic"):
-        own = model.refit(positivity=positivity)
-        own.given(x=x[:100]).quantile(0.5)
-        asked = (
+        fitted = model.refit(positivity=positivity)
+        fitted.given(x=x[:100]).quantile(0.5)
+        tasks = (
             lambda dist: dist.mean(),
             lambda dist: dist.interval(0.9),
             lambda dist: dist.cdf(at),
             lambda dist: dist.pdf(at),
         )
-        times = [seconds(partial(_asked, ask, own, x))[0] for ask in asked]
-        told = " | ".join(f"{100 * time:.1f}" for time in times)
-        print(f"| {positivity} | {told} |", flush=True)
+        times = [seconds(partial(_answered, task, fitted, x))[0] for task in tasks]
+        cells = " | ".join(f"{100 * time:.1f}" for time in times)
+        print(f"| {positivity} | {cells} |", flush=True)
     print()
 
 
-def _asked(
-    ask: Callable[[Conditional], object], model: JointDistribution, x: Any
+def _answered(
+    query: Callable[[Conditional], object], model: JointDistribution, x: Any
 ) -> object:
-    return ask(model.given(x=x))
+    return query(model.given(x=x))
 
 
 def fits(sizes: list[int], regressors: list[str]) -> None:
-    """Print the times of fits, and their ratio to that of a plain model."""
+    """Print the times of fits, and their ratio to that of `JointDistribution`."""
     print("## Fits, d = 8, seconds\n")
     print("| n | JointDistribution | regressor | DistributionRegressor | ratio |")
     print("|---|---|---|---|---|")
@@ -124,5 +126,5 @@ if __name__ == "__main__":
     parser.add_argument("--regressors", nargs="+", default=["kernel", "auto"])
     options = parser.parse_args()
     projections()
-    questions()
+    queries()
     fits(options.sizes, options.regressors)

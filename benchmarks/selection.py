@@ -1,13 +1,13 @@
-"""Models that choose their kernels and ridge: how good the choice is, and what it costs.
+"""Automatic selection of kernels and ridge: accuracy and cost.
 
-Run ``make bench``. *Quality*: on the published splits of nine UCI sets the test CRPS of the
-automatic fit, over that of the best of an exhaustive grid of the same families of kernels:
-multiples of both scales by powers of two from -6 to 3, and 19 strengths of the ridge. The
-best is an oracle: it is the one point with the lowest mean CRPS on the test rows, which
-the automatic fit never sees. *Speed*: the automatic fit beside one at what it chose.
-*Ridges*: a path of 50 ridges beside a single one.
+Run ``make bench``. *Quality*: on the published splits of nine UCI sets, the test CRPS of an
+automatic fit of signed distributions, over that of the best point of an exhaustive grid of the
+same families of kernels: both length scales times powers of two from -6 to 3, and 19 strengths
+of the ridge. The best point is an oracle: it has the lowest mean CRPS on the test rows, which
+the automatic fit never sees. *Speed*: the automatic fit, compared with a fit at the selected
+hyperparameters. *Ridges*: a path of 50 ridges, compared with a single one.
 
-The sets are read from ``data/uci`` in a folder ``shared`` beside the checkout, or in the one
+The sets are read from ``data/uci`` in a folder ``shared`` beside the checkout, or in the folder
 that JOINTDIST_SHARED names.
 """
 
@@ -49,7 +49,7 @@ SEED, EXACT, RANK, TOL = 0, 512, 1024, 1e-3  # as in automatic fits
 FAMILIES = ("common", "each")
 POWERS = np.arange(-6, 4)
 STRENGTHS = 10.0 ** np.arange(2, -7.1, -0.5)
-LARGE, FEWER = 20_000, np.arange(-4, 2)  # rows beyond which there are fewer powers of X
+LARGE, FEWER = 20_000, np.arange(-4, 2)  # larger sets have fewer powers of X
 WAYS = {
     "automatic": Selection(),
     "ratio": Selection("ratio"),
@@ -60,7 +60,7 @@ GOOD = Gaussian(1.5), Gaussian(0.5)  # kernels for the path of ridges
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Rows to fit to, and rows to test on; read by trials like those of a selection."""
+    """Training and test rows, with the interface of the cross-validation of a selection."""
 
     X: np.ndarray
     y: np.ndarray
@@ -69,14 +69,14 @@ class Split:
 
     @cached_property
     def sample(self) -> Sample:
-        """The test rows, then the others."""
+        """The test rows, followed by the training rows."""
         X = np.concatenate([self.X_test, self.X])
         y = np.concatenate([self.y_test, self.y])[:, None]
         return Sample(Rows(X, "selection", "X"), Rows(y, "selection", "Y"), None)
 
     @cached_property
     def parts(self) -> list[np.ndarray]:
-        """The numbers of both in the sample."""
+        """The indices of test and training rows in the sample."""
         return np.split(np.arange(self.sample.n), [len(self.y_test)])
 
     def held(self, part: int) -> Sample:
@@ -98,7 +98,7 @@ class Split:
 
 
 def published(name: str, count: int | None) -> Iterator[Split]:
-    """Yield the first of the published splits of a set: five, or two of a large one."""
+    """Yield the first published splits of a set: five, or two of a large one."""
     Z = np.loadtxt(UCI / name / "data.txt.gz")
     Z = Z[:, :17] if name.startswith("naval") else Z  # without its second outcome
     n, rng = len(Z), np.random.RandomState(1)  # as published
@@ -109,10 +109,10 @@ def published(name: str, count: int | None) -> Iterator[Split]:
 
 
 class Grid:
-    """Every point of the grid on one split: test CRPS without a fit for each.
+    """The test CRPS of every point of the grid on one split, without a fit for each.
 
     Each kernel matrix of the training rows is factored once, with the pivots that the
-    estimator would choose; sums over both parts less those over the test rows do the rest.
+    estimator would select; moments of training rows are those of all rows less the test rows.
     """
 
     def __init__(self, split: Split, model: JointDistribution) -> None:
@@ -123,7 +123,7 @@ class Grid:
         self.kernels = [first[name] for name in FAMILIES]
         self.kernel_y = next(c.kernel_y for c in tried if c.factor_y == 1)
         rng = np.random.default_rng(SEED)
-        rng.integers(2**32)  # the seed of other choices
+        rng.integers(2**32)  # the estimator draws its other seed first
         self.seeds = rng.integers(2**32, size=(2, 4))
 
     def scores(self) -> np.ndarray:
@@ -143,7 +143,7 @@ class Grid:
         return found.reshape(len(FAMILIES), -1, *found.shape[1:])
 
     def side(self, number: int, kernel: Gaussian) -> Side:
-        """Return X or Y in the features of a kernel, with its sums."""
+        """Return X or Y in the features of a kernel, with its moments."""
         split, rng = self.split, np.random.default_rng(self.seeds[number])
         both = (split.sample.x, split.sample.y)[number]
         own = both.subset(split.parts[1])
@@ -152,7 +152,7 @@ class Grid:
         return Side(replace(low, rows=both), split.parts, None, **rest)
 
     def fitted(self, point: tuple[int, ...]) -> float:
-        """Return the CRPS of a point by the estimator itself."""
+        """Return the CRPS of a point, computed by the estimator."""
         family, i, j, strength = point
         model = JointDistribution(
             widened(self.kernels[family], self.powers[i]),
@@ -166,31 +166,31 @@ class Grid:
         return self.split.crps(model.fit(self.split.X, self.split.y))
 
     def named(self, point: tuple[int, ...]) -> str:
-        """Return a point in words."""
+        """Return a description of a point."""
         family, i, j, strength = point
         scales = f"{FAMILIES[family]} {2.0 ** self.powers[i]:g}, {2.0 ** POWERS[j]:g}"
         return f"{scales}, {STRENGTHS[strength]:.0e}"
 
 
 def test_crps(trial: Trial, ridge: float) -> float:
-    """Return the mean CRPS of the laws at the rows held out."""
+    """Return the mean CRPS of the distributions at the held-out rows."""
     held, dists = trial.outcomes, trial.dists(trial.solve(ridge))
     return held.mean(held.energy.scores(dists, held.near))
 
 
 def widened(kernel: Gaussian, power: int) -> Gaussian:
-    """Return a kernel with its scales times a power of two."""
+    """Return a kernel with its length scales times a power of two."""
     return Gaussian((2.0**power * np.atleast_1d(kernel.scale)).tolist())
 
 
 def lowest(values: np.ndarray) -> tuple[int, ...]:
-    """Return where the lowest value is."""
+    """Return the index of the lowest value."""
     return np.unravel_index(np.argmin(values), values.shape)
 
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What automatic fits and the grid make of one split."""
+    """Scores of automatic fits and of the grid on one split."""
 
     grid: Grid
     values: np.ndarray  # of the grid
@@ -199,7 +199,7 @@ class Result:
 
     @staticmethod
     def of(split: Split) -> "Result":
-        """Return all of a split."""
+        """Return the scores of a split."""
         crps, models, times = {}, {}, {}
         for way, how in WAYS.items():
             model = JointDistribution(selection=how, positivity="none", random_state=SEED)
@@ -210,40 +210,38 @@ class Result:
 
     @property
     def thumb(self) -> float:
-        """The CRPS at median scales, with a tenth over the number of rows as ridge."""
+        """The CRPS with the median heuristic and a ridge of a tenth over the number of rows."""
         zeros = (np.flatnonzero(powers == 0)[0] for powers in (self.grid.powers, POWERS))
         return self.values[0, *zeros, np.argmin(np.abs(STRENGTHS - 0.1))]
 
     @property
     def chosen(self) -> str:
-        """What the plain fit chose, in the words of the grid."""
+        """The selection of the automatic fit, described like points of the grid."""
         model = self.grid.model
         best = model.selection_.chosen
         strength = model.regularization_ * model.moments_.count
         return f"{best.scales} {best.factor_x:g}, {best.factor_y:g}, {strength:.0e}"
 
     def check(self) -> None:
-        """Raise unless the estimator agrees with points of the grid: the best, a smooth one."""
+        """Raise unless the estimator agrees with the grid at its best and at a smooth point."""
         for point in (lowest(self.values), (0, len(self.grid.powers) - 2, 6, 8)):
             fitted, seen = self.grid.fitted(point), self.values[point]
             assert abs(seen / fitted - 1) < 1e-6, (point, seen, fitted)  # noqa: S101
 
 
 def quality(names: list[str], count: int | None) -> None:
-    """Compare automatic fits with the best of the grid."""
+    """Compare automatic fits with the best point of the grid."""
     title = "Quality: test CRPS of automatic fits, over that of the best point of the grid"
     heads = ("data", "rows", "splits", "CRPS", "fit", "best", "/ best", "/ best of each")
     heads += ("common / its best", "ratio / best", "thumb / best", "forest")
     rows = table(title, *heads)
     title = (
-        "Points: scales of X and their factor, the factor of Y, the strength of the ridge"
+        "Points: length scales of X with their factor, factor of Y, strength of the ridge"
     )
     points = table(title, "data", "best", "chosen", left=3)
     for name in names:
         if not (UCI / name).is_dir():
-            console.print(
-                f"{name}: skipped, data/uci is not at hand (see JOINTDIST_SHARED)"
-            )
+            console.print(f"{name}: skipped, data/uci is missing (see JOINTDIST_SHARED)")
             continue
         found = [Result.of(split) for split in published(name, count)]
         found[0].check()
@@ -265,21 +263,21 @@ def quality(names: list[str], count: int | None) -> None:
             f"{mean(one.thumb for one in found) / best:.2f}",
             f"{FOREST[name]:g}",
         )
-        words = "; ".join(one.chosen for one in found)
-        points.add_row(short, found[0].grid.named(lowest(over)), words)
+        chosen = "; ".join(one.chosen for one in found)
+        points.add_row(short, found[0].grid.named(lowest(over)), chosen)
     console.print(rows)
     console.print(points)
 
 
 def data(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return n rows of three columns, and what comes of them."""
+    """Return n rows of three columns, and their outcomes."""
     rng = np.random.default_rng(SEED)
     X = rng.standard_normal((n, 3))
     return X, np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.standard_normal(n)
 
 
 def speed(n: int) -> None:
-    """Compare the automatic fit with one at what it chose."""
+    """Compare the automatic fit with a fit at the selected hyperparameters."""
     X, y = data(n)
     whole, tuned, alone = [], [], []
     for _ in range(3):

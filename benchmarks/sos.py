@@ -1,9 +1,9 @@
-"""The sum-of-squares program: steps and seconds to certified gaps, against SCS.
+"""The sum-of-squares program: steps and seconds to certified gaps, compared with SCS.
 
 Run ``python benchmarks/sos.py``. Data: d variables on each side; Gaussian, dependent
-through a random log correlation matrix, and shapes of it with heavy tails; polynomials of
-degree four, orthonormal under the sample. SCS gets the same program in its smallest form,
-an inequality of matrices in the multipliers, if it is installed.
+through a random log correlation matrix, and heavy-tailed transforms of it; polynomials of
+degree four, orthonormal under the sample. SCS, if installed, solves the same program in its
+smallest form, a linear matrix inequality in the multipliers.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""What can be said of a flight's arrival when it leaves: 10,000 flights, four questions.
+"""Predict the arrival delay of a flight at its departure: 10,000 flights, four questions.
 
 Run ``make demo``, or ``python examples/demo.py`` where the package is installed with its
 extra ``plot``. Writes ``demo.png``.
@@ -21,7 +21,7 @@ console = Console()
 
 
 def main() -> None:
-    """Fit, ask four questions in words and numbers, and draw a picture."""
+    """Fit a model, answer four questions, and draw a figure."""
     flights = jd.datasets.load_flights()
     X = np.stack([flights[name].astype(object) for name in KNOWN], axis=1)
     Y = flights["arr_delay"]
@@ -29,39 +29,37 @@ def main() -> None:
     start = perf_counter()
     model = jd.JointDistribution(random_state=0).fit(X[TRAIN], Y[TRAIN])
     console.print(
-        f"\n[bold]The joint law of {len(Y[TRAIN]):,} flights out of New York City[/bold], "
-        f"learned in {perf_counter() - start:.1f} s\n"
+        f"\n[bold]The joint distribution of {len(Y[TRAIN]):,} flights out of New York "
+        f"City[/bold], fitted in {perf_counter() - start:.1f} s\n"
         f"X: {', '.join(KNOWN)} (known at departure). Y: arr_delay, in minutes.\n"
-        f"{len(model.selection_.candidates)} pairs of kernels with 19 ridges each were tried; of "
-        f"those chosen, {model.basis_x_.rank} landmarks stand for X, {model.basis_y_.rank} for Y.\n"
+        f"Cross-validation compared {len(model.selection_.candidates)} pairs of kernels with 19 "
+        f"ridges each. Ranks: {model.basis_x_.rank} for X, {model.basis_y_.rank} for Y.\n"
     )
     dist = model.given(x=[[delay, 18.0, 2475.0, "JFK"] for delay in DELAYS])
     how_late(dist)
     why(model, flights["hour"][TRAIN])
-    console.print("\n[bold]3. How much does what is known tell about the arrival?[/bold]")
+    console.print("\n[bold]3. How strongly does the arrival depend on X?[/bold]")
     console.print(str(model.dependence()).capitalize() + ".")
     how_good(model, X[TEST], Y[TEST])
     draw(dist)
 
 
 def how_late(dist: jd.Conditional) -> None:
-    """Say when a flight will arrive that leaves early, late, or very late."""
+    """Predict the arrival of a flight that leaves early, late, or very late."""
     console.print("[bold]1. How late will it arrive?[/bold] JFK to Los Angeles, 6 pm")
     table = Table("leaves", "mean", "90 % interval", "more than 30 min late")
     late = dist.prob(lambda y: y > 30)
-    told = zip(DELAYS, dist.mean(), dist.interval(0.9), late, strict=True)
-    for delay, mean, (low, high), chance in told:
+    rows = zip(DELAYS, dist.mean(), dist.interval(0.9), late, strict=True)
+    for delay, mean, (low, high), probability in rows:
         table.add_row(
-            left(delay), f"{mean:.0f} min", f"{low:.0f} to {high:.0f}", f"{chance:.0%}"
+            left(delay), f"{mean:.0f} min", f"{low:.0f} to {high:.0f}", f"{probability:.0%}"
         )
     console.print(table)
 
 
 def why(model: jd.JointDistribution, hours: np.ndarray) -> None:
-    """Ask the same model for the law of X, given that a flight came an hour late."""
-    console.print(
-        "\n[bold]2. It arrived an hour late. Why?[/bold] The same model, backwards"
-    )
+    """Condition the same model on Y: the distribution of X, given an arrival an hour late."""
+    console.print("\n[bold]2. It arrived an hour late. Why?[/bold] The same model, given Y")
     dist = model.given(y=[60.0])
     late = dist.prob(lambda x: x[:, 0].astype(float) > 30)[0]
     evening = dist.prob(lambda x: x[:, 1].astype(float) >= 17)[0]
@@ -72,19 +70,19 @@ def why(model: jd.JointDistribution, hours: np.ndarray) -> None:
 
 
 def how_good(model: jd.JointDistribution, X: np.ndarray, Y: np.ndarray) -> None:
-    """Compare the laws with what came of flights that the model has not seen."""
-    console.print(f"\n[bold]4. Can it be trusted?[/bold] {len(Y):,} other flights")
+    """Compare predictions with observed outcomes of held-out flights."""
+    console.print(f"\n[bold]4. How accurate is it?[/bold] {len(Y):,} held-out flights")
     dist = model.given(x=X)
     console.print(
         f"{jd.scores.coverage(dist, Y).mean():.1%} of arrivals fell into their 90 % intervals. "
-        f"The laws are {model.score(X, Y):.0%} better than the law of all flights (CRPS). "
-        f"{dist[:200].projection().moved.mean():.1%} of their weight was moved to make them "
-        f"probability laws."
+        f"The CRPS is {model.score(X, Y):.0%} lower than that of the marginal distribution. "
+        f"Projection to proper distributions moved {dist[:200].projection().moved.mean():.1%} of "
+        f"the weight."
     )
 
 
 def draw(dist: jd.Conditional) -> None:
-    """Draw the laws of the first question."""
+    """Draw the predictive distributions of the first question."""
     ax = dist.plot()
     for line, delay in zip(ax.get_lines()[1:], DELAYS, strict=True):
         line.set_label(f"leaves {left(delay)}")
@@ -93,11 +91,11 @@ def draw(dist: jd.Conditional) -> None:
     ax.set_xlabel("arrival delay, minutes")
     ax.set_title("New York JFK to Los Angeles, 6 pm")
     ax.figure.savefig("demo.png", dpi=120)
-    console.print("\nWritten: demo.png, the four laws of the first question.")
+    console.print("\nWritten: demo.png, the four distributions of the first question.")
 
 
 def left(delay: float) -> str:
-    """Say how late a flight left."""
+    """Describe a departure delay."""
     return f"{abs(delay):.0f} min {'late' if delay > 0 else 'early'}"
 
 
