@@ -5,7 +5,7 @@ constraint of the program; whether distributions are projected when they are eva
 up to the fitted model.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -20,8 +20,6 @@ from jointdist.distributions.kernel_support import KernelSupport
 from jointdist.distributions.support_points import SupportPoints
 from jointdist.lowrank.basis import Basis, host_features
 from jointdist.lowrank.moments import Moments
-from jointdist.lowrank.polynomial_map import PolynomialMap
-from jointdist.lowrank.structure import structure
 from jointdist.models.positivity_bounds import (
     bounded_sides,
     norm_bound,
@@ -31,18 +29,15 @@ from jointdist.models.positivity_bounds import (
 from jointdist.programs import (
     Objective,
     Solution,
-    SumOfSquares,
     closed_form,
     grid_positive,
     pivot_positive,
     product_bounds,
     spectral_ball,
-    sum_of_squares,
     tightened,
 )
 
 __all__ = [
-    "Factors",
     "Marginals",
     "PolynomialPositivity",
     "Positivity",
@@ -50,7 +45,6 @@ __all__ = [
     "objective",
     "path",
     "solve",
-    "solve_squares",
 ]
 
 Marginals: TypeAlias = Literal["free", "total", "exact"]
@@ -67,7 +61,6 @@ Positivity: TypeAlias = Literal[
 PolynomialPositivity: TypeAlias = Literal[
     "projected", "isotonic", "none", "tightened", "grid", "sos"
 ]
-Factors: TypeAlias = tuple[Index, Index]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -218,31 +211,3 @@ def path(problem: Problem, positivity: str) -> Callable[[float | Vector], Vector
         most = np.asarray(norm_bound(*sides, problem.moments.weight))
         return lambda ridge: tightened(goal.at(ridge), -most, most).value
     return lambda ridge: closed_form(goal.at(ridge)).value
-
-
-def solve_squares(problem: Problem, regularization: float) -> tuple[SumOfSquares, Factors]:
-    r"""Return the coefficients of a ratio that is a sum of squares, Eq. `eq:semdefcone`.
-
-    Also the numbers of the polynomials of Y and of X whose products are squared.
-
-    Parameters
-    ----------
-    problem : Problem
-        With polynomials on both sides.
-    regularization : float
-        The ridge :math:`\lambda`.
-    """
-    weights, executor = problem.sample.weights, problem.executor
-    (y, C_y), (x, C_x) = (
-        structure(side, rows, weights, executor=executor)
-        for side, rows in _polynomial_sides(problem)
-    )
-    return sum_of_squares(objective(problem, regularization), C_y, C_x), (y, x)
-
-
-def _polynomial_sides(problem: Problem) -> Iterator[tuple[PolynomialMap, Rows]]:
-    for basis, rows in (problem.y, problem.sample.y), (problem.x, problem.sample.x):
-        if not isinstance(basis.map, PolynomialMap):
-            msg = "sums of squares are of polynomials"
-            raise TypeError(msg)
-        yield basis.map, rows

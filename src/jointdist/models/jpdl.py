@@ -29,20 +29,16 @@ from jointdist.models._arguments import (
     require_numbers_alone,
     y_for_Y,
 )
-from jointdist.models.coefficients import (
-    Factors,
-    Marginals,
-    PolynomialPositivity,
-    solve,
-    solve_squares,
-)
+from jointdist.models.coefficients import Marginals, PolynomialPositivity, solve
 from jointdist.models.degrees import ChosenDegree, DegreeSearch, select_degree
 from jointdist.models.joint import Joint
 from jointdist.models.joint_estimator import JointEstimator
 from jointdist.models.polynomial_problem import (
+    Factors,
     feasible_degrees,
     polynomial_executor,
     polynomial_problem,
+    solve_squares,
 )
 from jointdist.selection.config import Selection, require_selection
 
@@ -315,7 +311,7 @@ class PolynomialJointDistribution(JointEstimator):
         found: Solution
         factors: Factors | None = None
         if self.positivity == "sos":
-            found, factors = solve_squares(problem, ridge)
+            found, factors = solve_squares(problem, functions, ridge)
         else:
             found = solve(problem, ridge, self.positivity, grid=grid)
         joint = Joint(problem, data.encodings, found, self.positivity, ridge, grid)

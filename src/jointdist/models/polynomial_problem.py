@@ -1,24 +1,31 @@
 """The problem of a polynomial model: degrees, row blocks, and the orthonormal basis."""
 
 from math import comb
+from typing import TypeAlias
 
 import numpy as np
 
-from jointdist._array import array_namespace, device
+from jointdist._array import Index, array_namespace, device
 from jointdist.data.executor import Executor, executor_for
 from jointdist.data.sample import Sample
 from jointdist.errors import Text, require
 from jointdist.lowrank.basis import Basis
 from jointdist.lowrank.polynomial_map import PolynomialMap
 from jointdist.lowrank.polynomials import Polynomials
-from jointdist.models.coefficients import Marginals, Problem
+from jointdist.lowrank.structure import structure
+from jointdist.models.coefficients import Marginals, Problem, objective
+from jointdist.programs import SumOfSquares, sum_of_squares
 
 __all__ = [
     "MOST_FUNCTIONS",
+    "Factors",
     "feasible_degrees",
     "polynomial_executor",
     "polynomial_problem",
+    "solve_squares",
 ]
+
+Factors: TypeAlias = tuple[Index, Index]
 
 MOST_FUNCTIONS = 2048  # of a side: their Gram matrix takes 32 MB
 _BLOCK_ROWS = 8192  # polynomials are few, so that larger blocks are faster
@@ -99,3 +106,25 @@ def _orthonormal_basis(functions: PolynomialMap, weight: float, *, centred: bool
     constant = eye[0, :] if centred else xp.zeros_like(eye[0, :])
     squares = (1 - constant) * weight
     return Basis(functions, eye, squares, constant, np.empty(0, np.intp), 0.0, 0.0)
+
+
+def solve_squares(
+    problem: Problem, functions: Polynomials, regularization: float
+) -> tuple[SumOfSquares, Factors]:
+    r"""Return the coefficients of a ratio that is a sum of squares, Eq. `eq:semdefcone`.
+
+    Also the indices of the polynomials of Y and of X whose products are squared.
+
+    Parameters
+    ----------
+    problem : Problem
+        Bases, moments and rows.
+    functions : Polynomials
+        The polynomials of both sides.
+    regularization : float
+        The ridge :math:`\lambda`.
+    """
+    sample, executor = problem.sample, problem.executor
+    y, C_y = structure(functions.y, sample.y, sample.weights, executor=executor)
+    x, C_x = structure(functions.x, sample.x, sample.weights, executor=executor)
+    return sum_of_squares(objective(problem, regularization), C_y, C_x), (y, x)
