@@ -9,6 +9,7 @@ from jointdist._array import Index, Vector
 from jointdist.distributions import weights as scan
 from jointdist.distributions.cell_support import CellSupport
 from jointdist.distributions.linear import LinearDistributions
+from jointdist.distributions.quantiles import first_reached
 from jointdist.distributions.signed import linear_densities, linear_density
 
 __all__ = ["Embedded"]
@@ -56,10 +57,9 @@ class Embedded(LinearDistributions):
         at = self.support.points.ordering(column)
         values, found = at.values[at.last], np.empty(levels.shape)
         for part, F in self._sorted_cdfs(column, t, mass):
-            top = np.maximum.accumulate(F[:, at.last], axis=1)
-            top[:, -1] = np.inf  # the last point reaches every level, but for rounding
-            pairs = zip(top, levels[part] - _ROUNDING, strict=True)
-            found[part] = [values[np.searchsorted(bound, p)] for bound, p in pairs]
+            cdfs = F[:, at.last]
+            cdfs[:, -1] = np.inf  # the last point reaches every level, but for rounding
+            found[part] = values[first_reached(cdfs, levels[part] - _ROUNDING)]
         return found
 
     def _cdfs(self, t: Vector, mass: Vector, at: Vector) -> Vector:

@@ -13,7 +13,7 @@ from jointdist._array import Index, Vector
 from jointdist.distributions.support import PrefixSums, Tables
 from jointdist.distributions.support_points import groups
 
-__all__ = ["quantiles"]
+__all__ = ["first_reached", "quantiles"]
 
 _ROUNDING = 1e-12  # of a cdf
 _CELLS = 1 << 18  # distributions times blocks worked on at a time: they stay in cache
@@ -63,6 +63,23 @@ def quantiles(sums: PrefixSums, t: Vector, mass: Vector, levels: Vector) -> Vect
     return sums.ordering.values[found].reshape(levels.shape)
 
 
+def first_reached(heights: Vector, levels: Vector) -> Index:
+    """Return the first column in which each row reaches each of its levels, ``(q, l)``.
+
+    Parameters
+    ----------
+    heights : array of shape (q, k)
+        The rows, of which the last column reaches all levels; may be overwritten.
+    levels : array of shape (q, l)
+        The levels of each row.
+    """
+    if levels.shape[1] <= _FEW_LEVELS:
+        return np.stack([(heights >= p[:, None]).argmax(axis=1) for p in levels.T], axis=1)
+    np.maximum.accumulate(heights, axis=1, out=heights)
+    pairs = zip(heights, levels, strict=True)
+    return np.stack([np.searchsorted(row, p) for row, p in pairs])
+
+
 def _bounds(tables: Tables, t: Vector, mass: Vector) -> Vector:
     """Return upper bounds of cdfs inside each block, from their values at its ends."""
     F = (t @ tables.table[:, 1:].T + tables.table[:, 0]) / mass[:, None]
@@ -77,14 +94,7 @@ def _first_blocks(sums: PrefixSums, t: Vector, mass: Vector, reach: Vector) -> I
     tables = sums.tables
 
     def work(part: slice) -> Index:
-        top = _bounds(tables, t[part], mass[part])
-        if reach.shape[1] <= _FEW_LEVELS:
-            block = np.stack([(top >= p[:, None]).argmax(axis=1) for p in reach[part].T], 1)
-        else:
-            np.maximum.accumulate(top, axis=1, out=top)
-            pairs = zip(top, reach[part], strict=True)
-            block = np.stack([np.searchsorted(bound, p) for bound, p in pairs])
-        return block.ravel()
+        return first_reached(_bounds(tables, t[part], mass[part]), reach[part]).ravel()
 
     return np.concatenate([*sums.executor.each(work, _slices(tables, len(t)))])
 
