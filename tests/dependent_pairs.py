@@ -7,7 +7,7 @@ import numpy as np
 from jointdist.kernels import Delta, Gaussian, Matern
 
 N, Q = 700, 23  # the support points are of eleven blocks when sorted
-WORDS = np.array(["ash", "birch", "cedar", "dogwood"])
+CATEGORIES = np.array(["ash", "birch", "cedar", "dogwood"])
 
 
 def sides(kind):
@@ -16,9 +16,9 @@ def sides(kind):
     Z = rng.normal(size=(N + Q, 2))
     scalar = Z[:, 0] + 0.4 * np.sin(3 * Z[:, 1]) + 0.3 * rng.normal(size=N + Q)
     wide, narrow = Gaussian(2.0), Gaussian(1.0)
-    words = WORDS[np.digitize(scalar, [-1, 0, 1])]
+    categories = CATEGORIES[np.digitize(scalar, [-1, 0, 1])]
     mixed = np.empty((N + Q, 2), dtype=object)
-    mixed[:, 0], mixed[:, 1] = words, np.round(Z[:, 1], 1)
+    mixed[:, 0], mixed[:, 1] = categories, np.round(Z[:, 1], 1)
     word_and_number = narrow.on(1) * Delta(0.5).on(0)
     X, Y, k_x, k_y = {
         "scalar": (Z, scalar, wide, narrow),
@@ -38,8 +38,8 @@ def sides(kind):
             Gaussian((2.0, 2.0, 5.0)),
         ),
         "counts": (Z, np.clip(Z.round(), -1, 1) + 100.0, wide, wide),
-        "words": (Z, words, wide, Delta(0.2)),
-        "words of x": (words[:, None], scalar, Delta(), narrow),
+        "categories": (Z, categories, wide, Delta(0.2)),
+        "categories of x": (categories[:, None], scalar, Delta(), narrow),
         "mixed": (Z, mixed, wide, word_and_number),
         "mixed x": (mixed, Z, word_and_number, wide),
         "far": (1e4 + Z, 1e5 + scalar, wide, narrow),
@@ -48,12 +48,12 @@ def sides(kind):
 
 
 def kind_of(kind, side):
-    """Return whether a side is of words, of few values, or has a density."""
+    """Return whether a side is of categories, of few values, or has a density."""
     if (kind, side) in (
-        ("words", "y"),
-        ("words of x", "x"),
+        ("categories", "y"),
+        ("categories of x", "x"),
         ("mixed", "y"),
         ("mixed x", "x"),
     ):
-        return "words"
+        return "categories"
     return "few" if side == "y" and kind in ("binary", "counts") else "density"

@@ -1,4 +1,4 @@
-"""Laws as explicit weights on explicit atoms: what the fast functionals must equal."""
+"""Distributions as explicit weights on explicit points: the oracle of the fast functionals."""
 
 import numpy as np
 
@@ -12,10 +12,10 @@ def dense_ratio(model, X, Y, w, *, x, y):
     """
     p = w / w.sum()
 
-    def features(basis, Z, atoms):
+    def features(basis, Z, support):
         P = basis.map.landmarks
         C = np.linalg.cholesky(basis.map.kernel(P, P))
-        at, over = (np.linalg.solve(C, basis.map.kernel(P, z)).T for z in (Z, atoms))
+        at, over = (np.linalg.solve(C, basis.map.kernel(P, z)).T for z in (Z, support))
         mean = p @ over if model.marginals == "exact" else 0.0
         return at - mean, over - mean
 
@@ -34,13 +34,13 @@ def dense_ratio(model, X, Y, w, *, x, y):
 
 
 class Explicit:
-    """Laws with weights ``w`` of shape (q, n), sum one, on atoms ``z``, (n,) or (n, d)."""
+    """Distributions with weights ``w`` ``(q, n)``, of sum one, on points ``z``, (n,) or (n, d)."""
 
     def __init__(self, w, z):
         self.w, self.z = w, z
 
     def expect(self, values):
-        """Return the sum of weights times values, atom by atom."""
+        """Return the sum of weights times values, point by point."""
         values = np.asarray(values, dtype=float)
         return np.tensordot(self.w, values, axes=1)
 
@@ -62,12 +62,12 @@ class Explicit:
         return np.array(found)
 
     def cdf(self, points):
-        """Return the weight of the atoms up to each point, ``(q, k)``."""
+        """Return the weight of the support points up to each point, ``(q, k)``."""
         below = self.z[:, None] <= np.asarray(points)
         return self.expect(below.all(axis=2) if below.ndim == 3 else below)
 
     def quantile(self, levels):
-        """Return the first values at which the cdfs reach the levels, one row a law."""
+        """Return the first values at which the cdfs reach the levels, one row a distribution."""
         levels = np.broadcast_to(levels, (len(self.w), np.shape(levels)[-1]))
         if self.z.ndim == 2:
             columns = [Explicit(self.w, column).quantile(levels) for column in self.z.T]
@@ -84,7 +84,7 @@ class Explicit:
         )
 
     def clipped_draws(self, uniform):
-        """Return atoms at which the sum of the clipped weights exceeds shares of it."""
+        """Return support points at which the sum of the clipped weights exceeds shares of it."""
         found = []
         for w, own in zip(np.maximum(self.w, 0), uniform, strict=True):
             sums = np.cumsum(w)
@@ -100,13 +100,13 @@ class Explicit:
         return 1 / (self.w**2).sum(axis=1)
 
     def energy(self, distance, to_points):
-        """Return the energy scores, from distances of atoms and of atoms to points."""
+        """Return the energy scores, from distances of support points and of support to points."""
         half = np.einsum("qi,ij,qj->q", self.w, distance, self.w) / 2
         return np.einsum("qi,qi->q", self.w, to_points) - half
 
 
 def smooth_density(z, shares, points):
-    """Return the density at points of a Gaussian at each atom, Silverman's widths."""
+    """Return the density at points of a Gaussian at each point, Silverman's widths."""
     Z, points = (
         z.reshape(len(z), -1),
         np.reshape(points, (-1, z.reshape(len(z), -1).shape[1])),

@@ -1,4 +1,4 @@
-"""Conditional laws: every functional is that of explicit weights on explicit atoms."""
+"""Conditional distributions: every functional is that of explicit weights on points."""
 
 import tracemalloc
 from functools import cache
@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from dependent_pairs import WORDS, N, Q, kind_of, sides
+from dependent_pairs import CATEGORIES, N, Q, kind_of, sides
 from distribution_oracle import Explicit, dense_ratio, smooth_density
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -38,8 +38,8 @@ KINDS = [
     "binary",
     "vector",
     "counts",
-    "words",
-    "words of x",
+    "categories",
+    "categories of x",
     "mixed",
     "mixed x",
     "far",
@@ -51,7 +51,7 @@ CASES = [
     ("inflated", "free", "none", True),
     ("binary", "free", "none", True),
     ("vector", "free", "none", True),
-    ("words", "total", "none", True),
+    ("categories", "total", "none", True),
     ("mixed x", "free", "none", True),
     ("scalar", "exact", "tightened", False),
     ("inflated", "exact", "grid", True),
@@ -84,40 +84,40 @@ def fitted(kind, marginals, positivity, weighted, executor=None):
 
 
 def described(case):
-    """Return a case in words."""
+    """Return a case in categories."""
     kind, marginals, positivity, weighted, *side = case
     return "-".join([kind, marginals, positivity, *["weighted"] * weighted, *side])
 
 
 @cache
 def explicit(*case):
-    """Return laws of one side, with their weights and atoms made explicit."""
+    """Return distributions of one side, with their weights and support points made explicit."""
     *case, side = case
     data = fitted(*case)
     model, shares = data.model, data.w / data.w.sum()
     if side == "y":
-        dist, atoms, points = model.given(x=data.x), data.Y, data.y
+        dist, support, points = model.given(x=data.x), data.Y, data.y
         ratio = model.ratio(data.x, data.Y, grid=True)
         at_points = model.ratio(data.x, data.y, grid=True)
     else:
-        dist, atoms, points = model.given(y=data.y), data.X, data.x
+        dist, support, points = model.given(y=data.y), data.X, data.x
         ratio = model.ratio(data.X, data.y, grid=True).T
         at_points = model.ratio(data.x, data.y, grid=True).T
-    atoms, points = (a[:, 0] if a.shape[1:] == (1,) else a for a in (atoms, points))
+    support, points = (a[:, 0] if a.shape[1:] == (1,) else a for a in (support, points))
     mass = (shares * ratio).sum(axis=1, keepdims=True)
     assert (mass > 0).all()
     return SimpleNamespace(
         data=data,
         side=side,
         dist=dist,
-        explicit=Explicit(shares * ratio / mass, atoms),
+        explicit=Explicit(shares * ratio / mass, support),
         mass=mass[:, 0],
-        atoms=atoms,
+        support=support,
         points=points,
         shares=shares,
         ratio=ratio / mass,
         at_points=at_points / mass,
-        numeric=(kind_of(case[0], side) != "words"),
+        numeric=(kind_of(case[0], side) != "categories"),
         signed=model.positivity == "none",
     )
 
@@ -126,7 +126,7 @@ LAWS = [(*case, side) for case in CASES for side in "yx"]
 
 
 def those(kinds):
-    """Return a fixture of the laws of these kinds."""
+    """Return a fixture of the distributions of these kinds."""
     chosen = [dist for dist in LAWS if kind_of(dist[0], dist[-1]) in kinds]
 
     @pytest.fixture(params=chosen, ids=described)
@@ -136,16 +136,16 @@ def those(kinds):
     return fixture
 
 
-both = those(["words", "few", "density"])
+both = those(["categories", "few", "density"])
 numeric = those(["few", "density"])
 with_density = those(["density"])
 
 
-def test_weights_are_the_ratio_of_the_model_on_the_atoms(both):
+def test_weights_are_the_ratio_of_the_model_on_the_support_points(both):
     weights = both.dist.weights()
     assert_allclose(weights, both.explicit.w, **CLOSE)
-    assert_array_equal(both.dist.support_points(), both.atoms)
-    assert weights.shape == (len(both.dist), len(both.atoms)) == (Q, N)
+    assert_array_equal(both.dist.support_points(), both.support)
+    assert weights.shape == (len(both.dist), len(both.support)) == (Q, N)
     if both.signed:
         assert (weights < 0).any()
 
@@ -156,7 +156,7 @@ def test_weights_are_the_ratio_of_the_model_on_the_atoms(both):
         case
         for case in CASES
         if case[2] == "none"
-        and "words" not in (kind_of(case[0], "x"), kind_of(case[0], "y"))
+        and "categories" not in (kind_of(case[0], "x"), kind_of(case[0], "y"))
     ],
     ids=described,
 )
@@ -179,7 +179,7 @@ def test_mass_is_the_weight_before_it_was_normalised(both):
 
 def test_means_and_second_moments(numeric):
     dist, explicit = numeric.dist, numeric.explicit
-    size = np.abs(numeric.atoms).max()
+    size = np.abs(numeric.support).max()
     assert_allclose(dist.mean(), explicit.mean(), atol=1e-10 * size)
     assert_allclose(dist.second_moment(), explicit.second_moment(), atol=1e-10 * size**2)
 
@@ -208,23 +208,27 @@ def test_expectations_of_functions_of_any_shape(both, shape):
         keys = [tuple(np.atleast_1d(row)) for row in z]
         return np.array([table.setdefault(key, rng.normal(size=shape)) for key in keys])
 
-    values = f(both.atoms)  # the same atom has the same value in every block
+    values = f(both.support)  # the same support point has the same value in every block
     assert_allclose(both.dist.expect(f), both.explicit.expect(values), **CLOSE)
 
 
 def test_probabilities_of_events(both):
-    chosen = both.atoms[:40]
+    chosen = both.support[:40]
 
     def event(z):
         same = z[:, None] == chosen
         return (same.all(axis=2) if same.ndim == 3 else same).any(axis=1).astype(bool)
 
-    assert_allclose(both.dist.prob(event), both.explicit.expect(event(both.atoms)), **CLOSE)
+    assert_allclose(
+        both.dist.prob(event), both.explicit.expect(event(both.support)), **CLOSE
+    )
 
 
 def test_cdf_at_all_points_or_in_pairs(numeric):
-    dist, atoms = numeric.dist, numeric.atoms
-    points = np.concatenate([numeric.points, atoms[:9], atoms[:9] - 1e-3, 2e5 + atoms[:1]])
+    dist, support = numeric.dist, numeric.support
+    points = np.concatenate(
+        [numeric.points, support[:9], support[:9] - 1e-3, 2e5 + support[:1]]
+    )
     F = numeric.explicit.cdf(points)
     assert_allclose(dist.cdf(points), F, **CLOSE)
     own = numeric.points
@@ -252,7 +256,7 @@ def test_quantiles_are_those_of_the_running_maximum(numeric):
 def test_densities_are_those_of_the_smoothed_sample_times_the_ratio(with_density):
     dist, points = with_density.dist, with_density.points
     assert not dist.is_discrete
-    height = smooth_density(with_density.atoms, with_density.shares, points)
+    height = smooth_density(with_density.support, with_density.shares, points)
     expected = with_density.at_points * height
     close = {"rtol": 1e-8, "atol": 1e-10}
     assert_allclose(dist.pdf(points, grid=True), expected, **close)
@@ -269,9 +273,9 @@ def test_densities_are_those_of_the_smoothed_sample_times_the_ratio(with_density
 
 def test_modes_are_of_largest_density_or_probability(both):
     dist, mode = both.dist, both.dist.mode()
-    assert mode.shape == (Q, *both.atoms.shape[1:])
+    assert mode.shape == (Q, *both.support.shape[1:])
     if dist.is_discrete:
-        keys = [tuple(np.atleast_1d(atom)) for atom in both.atoms]
+        keys = [tuple(np.atleast_1d(point)) for point in both.support]
         height = [
             {key: w[[other == key for other in keys]].sum() for key in set(keys)}
             for w in both.explicit.w
@@ -280,24 +284,24 @@ def test_modes_are_of_largest_density_or_probability(both):
             assert own[tuple(np.atleast_1d(value))] >= max(own.values()) - 1e-10
     else:
         counted = both.shares > 0
-        atoms = both.atoms[counted]
-        height = smooth_density(both.atoms, both.shares, atoms) * both.ratio[:, counted]
+        support = both.support[counted]
+        height = smooth_density(both.support, both.shares, support) * both.ratio[:, counted]
         for own, value in zip(height, mode, strict=True):
-            at = (atoms == value).reshape(len(atoms), -1).all(axis=1)
+            at = (support == value).reshape(len(support), -1).all(axis=1)
             assert at.any()
             assert own[at].max() >= own.max() * (1 - 1e-8)
 
 
 def test_draws_are_quantiles_or_follow_the_clipped_weights(both):
     uniform = np.random.default_rng(3).random((Q, 50))
-    if both.numeric and both.atoms.ndim == 1:
+    if both.numeric and both.support.ndim == 1:
         expected = both.explicit.quantile(uniform)
     else:
         expected = both.explicit.clipped_draws(uniform)
     assert_array_equal(both.dist.sample(50, random_state=3), expected)
     again = both.dist.sample(50, random_state=np.random.default_rng(3))
     assert_array_equal(again, expected)
-    assert both.dist.sample().shape == (Q, 1, *both.atoms.shape[1:])
+    assert both.dist.sample().shape == (Q, 1, *both.support.shape[1:])
 
 
 def test_negative_share_and_effective_size(both):
@@ -308,11 +312,11 @@ def test_negative_share_and_effective_size(both):
         assert (both.dist.negative_share() < 1e-10).all()
 
 
-def distances(atoms, shares, points):
-    """Return the distances of atoms, and of atoms to points, as the score measures them."""
-    if atoms.ndim == 1 and atoms.dtype.kind in "if":
-        return np.abs(atoms[:, None] - atoms), np.abs(points[:, None] - atoms)
-    table, at = atoms.reshape(len(atoms), -1), points.reshape(len(points), -1)
+def distances(support, shares, points):
+    """Return the distances between support points, and from these to other points."""
+    if support.ndim == 1 and support.dtype.kind in "if":
+        return np.abs(support[:, None] - support), np.abs(points[:, None] - support)
+    table, at = support.reshape(len(support), -1), points.reshape(len(points), -1)
     squared = np.zeros((len(table) + len(at), len(table)))
     for z, both in zip(table.T, np.concatenate([table, at]).T, strict=True):
         if isinstance(z[0], str):
@@ -326,10 +330,10 @@ def distances(atoms, shares, points):
 
 def test_energy_scores_are_double_sums(both):
     data = both.data
-    apart, near = distances(both.atoms, both.shares, both.points)
+    apart, near = distances(both.support, both.shares, both.points)
     coded = both.dist.encoding.encode(both.points, where="", name="", vector=True)
     found = both.dist.distributions.energy_scores(coded.read(0, Q))
-    marginal = Explicit(np.tile(both.shares, (Q, 1)), both.atoms)
+    marginal = Explicit(np.tile(both.shares, (Q, 1)), both.support)
     size = max(apart.max(), 1)
     assert_allclose(found[0], both.explicit.energy(apart, near), atol=1e-10 * size)
     assert_allclose(found[1], marginal.energy(apart, near), atol=1e-10 * size)
@@ -355,8 +359,8 @@ def test_the_crps_is_the_squared_distance_of_the_cdf_to_a_step():
 def test_predictions_are_means_or_modes(case):
     data = fitted(*case)
     dist, found = data.model.given(x=data.x), data.model.predict(data.x)
-    words = kind_of(case[0], "y") == "words"
-    assert_array_equal(found, dist.mode() if words else dist.mean())
+    categories = kind_of(case[0], "y") == "categories"
+    assert_array_equal(found, dist.mode() if categories else dist.mean())
 
 
 FOUR = [
@@ -370,7 +374,7 @@ four = pytest.mark.parametrize("case", FOUR, ids=described)
 
 @four
 @pytest.mark.parametrize("side", ["x", "y"])
-def test_indexing_chooses_laws(case, side):
+def test_indexing_chooses_distributions(case, side):
     dist = explicit(*case, side).dist
     mean = dist.expect(lambda z: np.arange(len(z)) % 7)
     ask = lambda dist: dist.expect(lambda z: np.arange(len(z)) % 7)  # noqa: E731
@@ -384,7 +388,9 @@ def test_indexing_chooses_laws(case, side):
     assert len(every) == len(dist) == Q
     assert all(isinstance(one, Conditional) for one in every)
     assert_allclose(np.concatenate([one.mass() for one in every]), dist.mass(), **CLOSE)
-    with pytest.raises(IndexError, match=r"^Conditional: index 23 is out of .*23 laws$"):
+    with pytest.raises(
+        IndexError, match=r"^Conditional: index 23 is out of .*23 distributions$"
+    ):
         dist[Q]
     with pytest.raises(
         ValueError, match=r"^Conditional: `index` must be a choice of at least one"
@@ -394,24 +400,26 @@ def test_indexing_chooses_laws(case, side):
 
 def test_repr_says_what_it_is(both):
     told = repr(both.dist)
-    d = 1 if both.atoms.ndim == 1 else both.atoms.shape[1]
+    d = 1 if both.support.ndim == 1 else both.support.shape[1]
     columns = "one column" if d == 1 else f"{d} columns"
-    assert told.startswith(f"Conditional(23 laws of {columns} on 700 atoms")
+    assert told.startswith(
+        f"Conditional(23 distributions of {columns} on 700 support points"
+    )
     if both.numeric and d == 1:
         assert f"; means {both.dist.mean()[0]:.4g}, " in told
         assert told.endswith(", ...)")
-    assert repr(both.dist[0]).startswith("Conditional(1 law of ")
+    assert repr(both.dist[0]).startswith("Conditional(1 distribution of ")
 
 
-def test_frames_have_a_row_a_law(numeric):
+def test_frames_have_a_row_a_distribution(numeric):
     dist = numeric.dist
     dist = dist[(dist.var().reshape(Q, -1) > 0).all(axis=1)]
     frame = dist.to_frame([0.1, 0.9])
     assert isinstance(frame, pd.DataFrame)
     told = {"mean": dist.mean(), "std": dist.std()}
     told |= {"q0.1": dist.quantile(0.1), "q0.9": dist.quantile(0.9)}
-    if numeric.atoms.ndim == 2:
-        d = numeric.atoms.shape[1]
+    if numeric.support.ndim == 2:
+        d = numeric.support.shape[1]
         told = {
             f"{i}_{name}": values[:, i] for i in range(d) for name, values in told.items()
         }
@@ -426,8 +434,8 @@ def test_frames_have_a_row_a_law(numeric):
         ("rounded", "exact", "none", True, "y"),
         ("one column", "exact", "none", False, "x"),
         ("binary", "free", "none", True, "y"),
-        ("words", "total", "none", True, "y"),
-        ("words of x", "exact", "none", False, "x"),
+        ("categories", "total", "none", True, "y"),
+        ("categories of x", "exact", "none", False, "x"),
     ],
     ids=described,
 )
@@ -435,14 +443,14 @@ def test_plots_are_densities_or_bars(case):
     both = explicit(*case)
     ax = both.dist[:3].plot()
     if both.dist.is_discrete:
-        values = np.unique(both.atoms)
+        values = np.unique(both.support)
         assert [label.get_text() for label in ax.get_xticklabels()] == [
             str(value)
             for value in decoded(both.dist.encoding, both.dist.distributions.table.points)
         ]
         heights = [bar.get_height() for bar in ax.patches]
         expected = [
-            both.explicit.w[i, both.atoms == value].sum()
+            both.explicit.w[i, both.support == value].sum()
             for i in range(3)
             for value in values
         ]
@@ -461,7 +469,7 @@ def test_plots_are_densities_or_bars(case):
 
 
 def answers(dist):
-    """Return what a law says to every question that is open to it."""
+    """Return what a distribution says to every question that is open to it."""
     told = {
         name: getattr(dist, name)()
         for name in ("mass", "weights", "negative_share", "effective_size", "mode")
@@ -488,7 +496,7 @@ def answers(dist):
 
 
 def assert_same_answers(found, expected, **close):
-    """Compare answers; values of atoms must be the same to the bit."""
+    """Compare answers; values of support points must be the same to the bit."""
     assert found.keys() == expected.keys()
     for name, value in expected.items():
         if name in ("sample", "mode", "quantile", "median"):
@@ -529,7 +537,7 @@ def test_scans_that_do_not_fit_are_made_in_parts(case, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["scalar", "inflated"])
-def test_many_atoms_are_smoothed_in_cells(kind, monkeypatch):
+def test_many_support_points_are_smoothed_in_cells(kind, monkeypatch):
     data = fitted(kind, "exact", "none", weighted=False)
     dist = data.model.given(x=data.x)
     points = np.linspace(-5, 5, 60)[:, None]
@@ -542,7 +550,7 @@ def test_many_atoms_are_smoothed_in_cells(kind, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["vector", "mixed"])
-def test_scores_of_many_atoms_are_those_of_some(kind, monkeypatch):
+def test_scores_of_many_support_points_are_those_of_some(kind, monkeypatch):
     data = fitted(kind, "exact", "none", weighted=False)
     exact = data.model.score(data.x, data.y)
     monkeypatch.setattr(energy, "_MANY", 400)
@@ -588,14 +596,14 @@ def test_a_weight_of_two_is_two_rows():
     assert_allclose(dist.pdf(Y[:9]), same.pdf(Y[:9]), atol=0.02)  # fewer in effect, wider
 
 
-def test_marginals_are_laws_too():
+def test_marginals_are_distributions_too():
     for marginals in ("exact", "total", "free"):
         data = fitted("rounded", marginals, "none", weighted=True)
         shares = data.w / data.w.sum()
-        for of, atoms, axis in (("y", data.Y, 0), ("x", data.X, 1)):
+        for of, support, axis in (("y", data.Y, 0), ("x", data.X, 1)):
             ratio = data.model.ratio(data.X, data.Y, grid=True)
             w = shares * np.tensordot(ratio, shares, axes=(axis, 0))
-            explicit = Explicit(w[None, :] / w.sum(), atoms)
+            explicit = Explicit(w[None, :] / w.sum(), support)
             dist = data.model.marginal(of)
             assert_allclose(dist.weights(), explicit.w, **CLOSE)
             assert_allclose(dist.mass(), [w.sum()], **CLOSE)
@@ -607,8 +615,8 @@ def test_marginals_are_laws_too():
                 assert_allclose(w.sum(), 1, **CLOSE)
 
 
-def without_law(kind):
-    """Return three laws, the second of which has no mass; and those that were there."""
+def without_distribution(kind):
+    """Return three distributions, the second of which has no mass; and those that were there."""
     data = fitted(kind, "free", "none", weighted=True)
     usual = data.model.given(x=data.x[:3])
     t, mean = usual.distributions.conditions.t.copy(), usual.distributions.support.mean
@@ -617,10 +625,10 @@ def without_law(kind):
 
 
 @pytest.mark.parametrize(
-    "kind", ["inflated", "scalar", "vector", "words", "mixed", "counts"]
+    "kind", ["inflated", "scalar", "vector", "categories", "mixed", "counts"]
 )
-def test_conditions_without_a_law_are_nan(kind):
-    dist, usual = without_law(kind)
+def test_conditions_without_a_distribution_are_nan(kind):
+    dist, usual = without_distribution(kind)
     assert dist.mass()[1] == pytest.approx(-1)
     names = ["weights", "negative_share", "effective_size"]
     numeric, scalar = dist.encoding.numeric, dist.encoding.width == 1
@@ -649,9 +657,9 @@ def test_conditions_without_a_law_are_nan(kind):
             assert ", nan, " in repr(dist)
 
 
-@pytest.mark.parametrize("kind", ["words", "mixed"])
-def test_words_without_a_law_are_none(kind):
-    dist, usual = without_law(kind)
+@pytest.mark.parametrize("kind", ["categories", "mixed"])
+def test_categories_without_a_distribution_are_none(kind):
+    dist, usual = without_distribution(kind)
     for ask in (Conditional.mode, lambda dist: dist.sample(4, random_state=0)):
         with pytest.warns(
             SignedDistributionWarning, match=r"^Conditional: 1 of 3 conditions have no"
@@ -662,28 +670,29 @@ def test_words_without_a_law_are_none(kind):
         assert_array_equal(found[[0, 2]], ask(usual)[[0, 2]])
 
 
-def test_clipped_draws_follow_their_law():
-    """A chi-square test, of words."""
-    data = fitted("words", "exact", "none", weighted=False)
+def test_clipped_draws_follow_their_distribution():
+    """A chi-square test, of categories."""
+    data = fitted("categories", "exact", "none", weighted=False)
     dist = data.model.given(x=data.x[:1])
     clipped = np.maximum(dist.weights()[0], 0)
-    p = np.array([clipped[word == data.Y].sum() for word in WORDS]) / clipped.sum()
+    p = np.array([clipped[word == data.Y].sum() for word in CATEGORIES]) / clipped.sum()
     drawn = dist.sample(20_000, random_state=0)[0]
-    counts = np.array([(drawn == word).sum() for word in WORDS])
+    counts = np.array([(drawn == word).sum() for word in CATEGORIES])
     seen = p > 1e-9
     assert counts[~seen].sum() == 0
     assert ((counts - 20_000 * p)[seen] ** 2 / (20_000 * p[seen])).sum() < 20
 
 
-@pytest.mark.parametrize("kind", ["scalar", "vector", "words", "mixed"])
-def test_nothing_has_the_size_of_conditions_times_atoms(kind):
+@pytest.mark.parametrize("kind", ["scalar", "vector", "categories", "mixed"])
+def test_nothing_has_the_size_of_conditions_times_support_points(kind):
     n, q = 20_000, 2_000
     rng = np.random.default_rng(0)
     X, Z = rng.normal(size=(n, 1)), rng.normal(size=(n, 2))
-    words = WORDS[np.digitize(X[:, 0] + 0.5 * Z[:, 0], [-1, 0, 1])]
-    mixed = np.column_stack([words.astype(object), Z[:, 1]])
-    Y = {"scalar": X[:, 0] + Z[:, 0], "vector": Z + X, "words": words, "mixed": mixed}[kind]
-    kernel = {"words": Delta(), "mixed": Delta(0.5).on(0) * Gaussian(10.0).on(1)}
+    categories = CATEGORIES[np.digitize(X[:, 0] + 0.5 * Z[:, 0], [-1, 0, 1])]
+    mixed = np.column_stack([categories.astype(object), Z[:, 1]])
+    kinds = {"scalar": X[:, 0] + Z[:, 0], "vector": Z + X}
+    Y = (kinds | {"categories": categories, "mixed": mixed})[kind]
+    kernel = {"categories": Delta(), "mixed": Delta(0.5).on(0) * Gaussian(10.0).on(1)}
     model = JointDistribution(
         Gaussian(10.0),
         kernel.get(kind, Gaussian(10.0)),
@@ -737,16 +746,16 @@ def test_a_constant_column_has_no_density(rng):
 
 
 def test_densities_far_out_are_those_of_the_nearest_gaussian():
-    """Also where other points of a block are nearer to other atoms."""
-    atoms = np.r_[np.linspace(-1, 1, 90), 60.0]
-    kde = density.KernelDensity(atoms[:, None], np.full(91, 1 / 91), np.array([0.5]))
+    """Also where other points of a block are nearer to other support points."""
+    support = np.r_[np.linspace(-1, 1, 90), 60.0]
+    kde = density.KernelDensity(support[:, None], np.full(91, 1 / 91), np.array([0.5]))
     points = np.array([-7.0, -6.4, 30.0, 52.0, 66.0])
-    away = (points[:, None] - atoms) / 0.5
+    away = (points[:, None] - support) / 0.5
     truth = np.exp(-0.5 * away**2).mean(axis=1) / np.sqrt(2 * np.pi) / 0.5
     assert_allclose(kde.at(points[:, None]), truth, rtol=1e-9)
 
 
-def test_the_frame_of_words_has_their_probabilities(rng):
+def test_the_frame_of_categories_has_their_probabilities(rng):
     x = rng.normal(size=(200, 1))
     y = np.where(x[:, 0] + rng.normal(size=200) > 0, "up", "down")
     dist = JointDistribution(random_state=0).fit(x, y).given(x=[-1.0, 1.0])

@@ -1,4 +1,4 @@
-"""Conformal calibration: coverage in finite samples, and laws that agree with it."""
+"""Conformal calibration: coverage in finite samples, and distributions that agree with it."""
 
 import numpy as np
 import pandas as pd
@@ -94,7 +94,7 @@ def test_the_map_is_a_cdf_through_the_levels():
 @pytest.mark.filterwarnings("ignore:.*infinite ends")
 @pytest.mark.parametrize("base", BASES.values(), ids=BASES)
 def test_coverage_of_exchangeable_rows(base):
-    """Outcomes of many samples, one new row each, by the binomial law."""
+    """Outcomes of many samples, one new row each, by the binomial distribution."""
     level, runs, inside = 0.8, 60, []
     for seed in range(runs):
         X, y = data(60, seed)
@@ -103,7 +103,7 @@ def test_coverage_of_exchangeable_rows(base):
         inside.append(scores.coverage(dist, y[-20:], level).mean())
     mean, error = np.mean(inside), np.std(inside) / np.sqrt(runs)
     assert mean >= level - 3 * error
-    assert mean <= level + 2 / 17 + 0.05 + 3 * error  # and what an atom weighs
+    assert mean <= level + 2 / 17 + 0.05 + 3 * error  # and what a support point weighs
 
 
 class Narrow(jd.JointDistribution):
@@ -160,7 +160,7 @@ def test_densities_are_smooth_and_integrate_to_one(name):
     assert scores.log_score(dist, y_test, floor=1e-3).mean() < worst
 
 
-def test_outcomes_beyond_all_atoms_leave_no_finite_end():
+def test_outcomes_beyond_all_support_points_leave_no_finite_end():
     X, y = data(300)
     model = ConformalCalibration(
         Narrower(*SIDES, regularization=1e-2, random_state=0), random_state=0
@@ -172,7 +172,7 @@ def test_outcomes_beyond_all_atoms_leave_no_finite_end():
 
 
 @pytest.mark.parametrize("name", BASES)
-def test_levels_that_are_even_leave_laws_alone(name):
+def test_levels_that_are_even_leave_distributions_alone(name):
     X, y = data(300)
     dists = proper(BASES[name].fit(X, y).given(X[:7]).distributions)
     even = Recalibration.of(np.arange(1, 100) / 100)
@@ -184,7 +184,7 @@ def test_levels_that_are_even_leave_laws_alone(name):
     assert_allclose(same.mean(), Conditional(dists).mean(), atol=1e-12)
 
 
-def test_valid_laws_stay_as_they_are_and_signed_ones_rise():
+def test_proper_distributions_stay_as_they_are_and_signed_ones_rise():
     X, y = data(300)
     projected = joint().fit(X, y).given(X[:5]).distributions
     assert proper(projected) is projected
@@ -198,7 +198,7 @@ def test_valid_laws_stay_as_they_are_and_signed_ones_rise():
 
 
 @pytest.mark.parametrize("name", BASES)
-def test_all_that_laws_are_asked_is_of_one_law(name):
+def test_all_that_distributions_are_asked_is_of_one_distribution(name):
     X, y = data(500)
     model = ConformalCalibration(BASES[name], random_state=0).fit(X, y)
     dist = model.given(X[:6])
@@ -227,12 +227,12 @@ def test_cdfs_are_mapped_at_the_values_of_the_sample():
     assert_allclose(dist.cdf(at, grid=True), expected, atol=1e-12)
 
 
-def test_intervals_are_those_of_the_law_at_levels_rounded_outwards():
+def test_intervals_are_those_of_the_distribution_at_levels_rounded_outwards():
     X, y = data(1000)
     model = ConformalCalibration(joint(), random_state=0).fit(X, y)
     dist = model.given(X[:20])
     low, high = dist.interval(0.9).T
-    # but for an atom: laws are mapped at the ends of cells
+    # but for a support point: distributions are mapped at the ends of cells
     inner, outer = dist.quantile([0.055, 0.945]), dist.quantile([0.04, 0.96])
     assert (low <= inner[:, 0]).all()
     assert (high >= inner[:, 1]).all()

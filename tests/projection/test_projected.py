@@ -1,4 +1,4 @@
-"""Valid laws at query time: what they keep of signed ones, and that they are laws."""
+"""Projected distributions: proper ones that match the moments of signed ones."""
 
 import tracemalloc
 from dataclasses import dataclass
@@ -25,7 +25,16 @@ from jointdist.datasets import NormalPair
 from jointdist.kernels import Gaussian, Polynomial
 from jointdist.projection import isotonic, projected
 
-KINDS = ["scalar", "rounded", "inflated", "binary", "vector", "counts", "words", "mixed"]
+KINDS = [
+    "scalar",
+    "rounded",
+    "inflated",
+    "binary",
+    "vector",
+    "counts",
+    "categories",
+    "mixed",
+]
 LEVELS = [0.03, 0.25, 0.5, 0.8, 0.99]
 CLOSE = {"rtol": 1e-9, "atol": 1e-9}
 CELLS = ["few cells", "all"]
@@ -70,7 +79,7 @@ def test_it_is_the_default():
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("side", ["y", "x"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_laws_are_laws(fitted_on, kind, side, weighted):
+def test_distributions_are_distributions(fitted_on, kind, side, weighted):
     data = fitted_on(kind, "projected", weighted=weighted)
     dist = data.model.given(**{"x": data.x} if side == "y" else {"y": data.y})
     weights = dist.weights()
@@ -95,7 +104,7 @@ def test_conditions_of_optimality_from_the_weights_alone(fitted_on, kind, weight
     g = projector.moments.at(projector.signed.points.table())
     assert_allclose(shares @ g, 0, atol=1e-10)
     assert_allclose(shares @ g**2, 1, rtol=1e-6)
-    targets = (shares * ratio) @ g  # of the signed law
+    targets = (shares * ratio) @ g  # of the signed distribution
     found = weights @ g
     theta = (targets - found) / family.ridge
     K = cell.max() + 1
@@ -130,37 +139,37 @@ def test_means_of_functions_on_cells_are_exact(fitted_on, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("positivity", ["projected", "isotonic"])
-def test_all_that_laws_are_asked_is_of_their_weights(fitted_on, kind, positivity):
-    if positivity == "isotonic" and kind in ("vector", "counts", "words", "mixed"):
+def test_all_that_distributions_are_asked_is_of_their_weights(fitted_on, kind, positivity):
+    if positivity == "isotonic" and kind in ("vector", "counts", "categories", "mixed"):
         pytest.skip("for one column of numbers")
     data = fitted_on(kind, positivity, weighted=True)
-    dist, atoms = data.model.given(x=data.x), data.Y
-    explicit = Explicit(dist.weights(), atoms)
+    dist, support = data.model.given(x=data.x), data.Y
+    explicit = Explicit(dist.weights(), support)
     assert_allclose(dist.effective_size(), explicit.effective_size(), **CLOSE)
-    few = {tuple(np.atleast_1d(row)) for row in atoms[:40].tolist()}
+    few = {tuple(np.atleast_1d(row)) for row in support[:40].tolist()}
     event = lambda z: np.array([tuple(np.atleast_1d(row)) in few for row in z.tolist()])  # noqa: E731
-    assert_allclose(dist.prob(event), explicit.expect(event(atoms)), **CLOSE)
+    assert_allclose(dist.prob(event), explicit.expect(event(support)), **CLOSE)
     uniform = np.random.default_rng(0).random((len(dist), 7))
     drawn = dist.sample(7, random_state=0)
-    if kind_of(kind, "y") == "words":
+    if kind_of(kind, "y") == "categories":
         assert_array_equal(drawn, explicit.clipped_draws(uniform))
         return
     assert_allclose(dist.mean(), explicit.mean(), **CLOSE)
     assert_allclose(dist.second_moment(), explicit.second_moment(), **CLOSE)
     assert_allclose(dist.cov(), explicit.cov(), **CLOSE)
     assert_array_equal(dist.quantile(LEVELS), explicit.quantile(LEVELS))
-    points = np.concatenate([data.y, atoms[:9]])
+    points = np.concatenate([data.y, support[:9]])
     F = explicit.cdf(points)
     assert_allclose(dist.cdf(points), F, **CLOSE)
     assert_allclose(dist.cdf(data.y), np.diagonal(F), **CLOSE)
-    if atoms.ndim == 1:
+    if support.ndim == 1:
         assert_array_equal(drawn, explicit.quantile(uniform))
-        apart, near = np.abs(atoms[:, None] - atoms), np.abs(data.y[:, None] - atoms)
+        apart, near = np.abs(support[:, None] - support), np.abs(data.y[:, None] - support)
         assert_allclose(scores.crps(dist, data.y), explicit.energy(apart, near), **CLOSE)
     else:
         assert_array_equal(drawn, explicit.clipped_draws(uniform))
         apart, near = (
-            np.sqrt(((z[:, None] - atoms) ** 2).sum(axis=2)) for z in (atoms, data.y)
+            np.sqrt(((z[:, None] - support) ** 2).sum(axis=2)) for z in (support, data.y)
         )
         found = scores.energy_score(dist, data.y, units=1.0)
         assert_allclose(found, explicit.energy(apart, near), **CLOSE)
@@ -191,8 +200,8 @@ def noisy_line(noise):
 
 @pytest.mark.parametrize("positivity", ["projected", "isotonic"])
 @pytest.mark.parametrize("noise", [0.5, 0.02])
-def test_densities_are_those_of_the_law(positivity, noise):
-    """They integrate to one and have its mean, however narrow the law and far out."""
+def test_densities_are_those_of_the_distribution(positivity, noise):
+    """They integrate to one and have its mean, however narrow the distribution and far out."""
     model = noisy_line(noise).refit(positivity=positivity)
     dist = model.given([[-2.5], [0.0], [3.0]])
     at = np.linspace(-12, 12, 40_001)
@@ -229,9 +238,9 @@ def test_kernels_without_bound_are_not_trusted_far_away():
 
 
 @pytest.mark.parametrize("positivity", ["projected", "isotonic"])
-@pytest.mark.parametrize("kind", ["scalar", "rounded", "words"])
-def test_far_from_the_sample_it_is_the_law_of_the_sample(kind, positivity):
-    if kind == "words" and positivity == "isotonic":
+@pytest.mark.parametrize("kind", ["scalar", "rounded", "categories"])
+def test_far_from_the_sample_it_is_the_distribution_of_the_sample(kind, positivity):
+    if kind == "categories" and positivity == "isotonic":
         pytest.skip("for one column of numbers")
     data = fitted(kind, positivity, weighted=True)
     shares = data.w / data.w.sum()
@@ -339,7 +348,7 @@ class TestReport:
         report = model.given(data.x).projection()
         assert (report.moved > 0.1).all()  # from few pivots to the sample
 
-    def test_signed_laws_have_none(self):
+    def test_signed_distributions_have_none(self):
         data = fitted("scalar", "none")
         with pytest.raises(ValueError, match=r"Conditional\.projection.*projected"):
             data.model.given(x=data.x).projection()
@@ -377,7 +386,7 @@ def test_the_ridge_is_that_of_rows_left_out():
     )
 
 
-def test_no_array_of_all_laws_by_all_atoms():
+def test_no_array_of_all_distributions_by_all_support_points():
     rng = np.random.default_rng(0)
     n, q = 20_000, 3_000
     X = rng.normal(size=(n, 1))
@@ -386,7 +395,7 @@ def test_no_array_of_all_laws_by_all_atoms():
         Gaussian(1.0), Gaussian(1.0), regularization=1e-4, random_state=0
     ).fit(X, y)
     x, outcomes = X[:q], y[:q]
-    model.given(x=x[:10]).quantile(0.5)  # what is kept for all laws
+    model.given(x=x[:10]).quantile(0.5)  # what is kept for all distributions
     dist = model.given(x=x)
     tracemalloc.start()
     (
@@ -441,7 +450,7 @@ def polynomial_joint(ridge: float) -> PolynomialJointDistribution:
     ],
 )
 def test_accuracy_of_second_moments(seed, model):
-    """Projected laws are as accurate as signed ones, or better.
+    """Projected distributions are as accurate as signed ones, or better.
 
     Also where columns of Y hardly vary in some direction: as of the second pair.
     """
@@ -450,9 +459,9 @@ def test_accuracy_of_second_moments(seed, model):
     x, _ = pair.draw(300, random_state=1)
     model.fit(X, Y)
     truth = pair.second_moments(x)
-    valid_loss = scores.second_moment_loss(model.given(x=x), truth).mean()
+    proper_loss = scores.second_moment_loss(model.given(x=x), truth).mean()
     signed = model.refit(positivity="none").given(x=x)
-    assert valid_loss <= 1.05 * scores.second_moment_loss(signed, truth).mean()
+    assert proper_loss <= 1.05 * scores.second_moment_loss(signed, truth).mean()
     assert (signed.negative_share() > 0.05).any()
 
 
@@ -472,7 +481,7 @@ def straight(n: int = 300) -> tuple[np.ndarray, np.ndarray]:
         ),
     ],
 )
-def test_laws_that_know_means_alone_keep_them(model):
+def test_distributions_that_know_means_alone_keep_them(model):
     """Features that are linear say nothing of second moments."""
     X, y = straight()
     x = np.array([[-2.5], [-1.0], [0.0], [1.0], [2.0]])
@@ -482,7 +491,7 @@ def test_laws_that_know_means_alone_keep_them(model):
 
 
 class TestReachOfPolynomials:
-    """Beyond the rows laws do not shrink to a point, and end at the law of the sample."""
+    """Out of distribution they do not shrink to a point, and revert to the marginal."""
 
     x = np.array([[3.5], [4.0], [6.0], [20.0], [100.0], [1e4]])  # the last row is at 3.1
 

@@ -35,23 +35,23 @@ from jointdist.kernels import Delta, Gaussian
 
 N, Q = 400, 17
 CLOSE = {"rtol": 1e-10, "atol": 1e-10}
-WORDS = np.array(["ash", "birch", "cedar"])
+CATEGORIES = np.array(["ash", "birch", "cedar"])
 LEVELS = np.array([0.05, 0.3, 0.5, 0.9])
 
 
 def sides(kind):
-    """Return dependent X and Y, one that is scalar, rounded, a vector, words or both."""
+    """Return dependent X and Y, one that is scalar, rounded, a vector, categories or both."""
     rng = np.random.default_rng(3)
     X = rng.normal(size=(N + Q, 2))
     y = X[:, 0] + np.abs(X[:, 1]) * rng.normal(size=N + Q)
     mixed = np.empty((N + Q, 2), dtype=object)
-    mixed[:, 0], mixed[:, 1] = WORDS[np.digitize(y, [-1, 1])], X[:, 1]
+    mixed[:, 0], mixed[:, 1] = CATEGORIES[np.digitize(y, [-1, 1])], X[:, 1]
     Y = {
         "scalar": y,
         "rounded": y.round(1),
         "counts": np.clip(y.round(), -2, 2),
         "vector": np.column_stack([y, 10 * X[:, 1], np.exp(X[:, 0]) - y]),
-        "words": mixed[:, 0].astype(str),
+        "categories": mixed[:, 0].astype(str),
         "mixed": mixed,
     }[kind]
     return X, Y, rng.integers(0, 4, N) * rng.random(N)
@@ -64,7 +64,7 @@ KERNELS = {
     "rounded": Gaussian(1.0),
     "counts": Delta(0.2),
     "vector": Gaussian((2.0, 20.0, 2.0)),
-    "words": Delta(0.2),
+    "categories": Delta(0.2),
     "mixed": Delta(0.2).on(0) * Gaussian(1.0).on(1),
 }
 MODELS = {
@@ -82,14 +82,14 @@ NUMBERS = ["scalar", "rounded", "counts", "vector"]
 
 @cache
 def case(kind, name):
-    """Return laws and outcomes, with the weights on atoms made explicit."""
+    """Return distributions and outcomes, with the weights on support points made explicit."""
     X, Y, w = sides(kind)
     model = MODELS[name](executor=Executor(workers=2, block_rows=150))
     if name != "JPDL":
         model.set_params(kernel_y=KERNELS[kind])
     model.fit(X[:N], Y[:N], w)
     dist = model.given(X[N:])
-    weights, atoms = dist.weights(), dist.support_points()
+    weights, support = dist.weights(), dist.support_points()
     total = weights.sum(axis=1, keepdims=True)
     return SimpleNamespace(
         model=model,
@@ -98,13 +98,13 @@ def case(kind, name):
         X=X[N:],
         Y=Y[:N],
         w=w,
-        plain=Explicit(weights, atoms),
-        explicit=Explicit(weights / total, atoms),
+        plain=Explicit(weights, support),
+        explicit=Explicit(weights / total, support),
     )
 
 
 def cases(*kinds, models=tuple(MODELS)):
-    """Return a decorator for tests of laws of these kinds."""
+    """Return a decorator for tests of distributions of these kinds."""
     pairs = [
         (kind, name)
         for kind in kinds
@@ -114,13 +114,13 @@ def cases(*kinds, models=tuple(MODELS)):
     return pytest.mark.parametrize(("kind", "name"), pairs)
 
 
-scalar_laws = cases("scalar", "rounded")
-numeric_laws = cases("scalar", "vector")
-all_laws = cases("scalar", "vector", "words", "mixed")
+scalar_distributions = cases("scalar", "rounded")
+numeric_distributions = cases("scalar", "vector")
+all_distributions = cases("scalar", "vector", "categories", "mixed")
 
 
 def empirical(y, weights=None, q=1):
-    """Return q times the law of a weighted sample."""
+    """Return q times the distribution of a weighted sample."""
     x = np.linspace(-1, 1, len(y))[:, None]
     model = JointDistribution(
         Gaussian(1.0), Delta(), regularization=1.0, tol=0.0, max_rank=1, random_state=0
@@ -134,7 +134,7 @@ def event_of(kind):
         "scalar": lambda y: y > 0.3,
         "rounded": lambda y: y > 0.3,
         "vector": lambda y: (y[:, 0] > 0) & (y[:, 1] < 3),
-        "words": lambda y: y == "birch",
+        "categories": lambda y: y == "birch",
         "mixed": lambda y: (y[:, 0] == "birch") & (y[:, 1].astype(float) > 0),
     }[kind]
 
@@ -176,7 +176,7 @@ EVERY = {**OF_OUTCOMES, **OF_LAWS}
 
 
 class TestLosses:
-    @scalar_laws
+    @scalar_distributions
     def test_crps_is_the_squared_distance_of_cdfs(self, kind, name):
         data = case(kind, name)
         found = scores.crps(data.dist, data.y)
@@ -208,17 +208,17 @@ class TestLosses:
         )
         assert_allclose(scores.energy_score(dist, y, units=units), want, **CLOSE)
 
-    @cases("vector", "words", "mixed")
+    @cases("vector", "categories", "mixed")
     def test_energy_score_in_standard_deviations(self, kind, name):
         data = case(kind, name)
 
         def coded(table):
-            """Return words as corners of a simplex that are one apart."""
+            """Return categories as corners of a simplex that are one apart."""
             table = np.asarray(table, dtype=object).reshape(len(table), -1)
             columns = []
             for column, known in zip(table.T, np.atleast_2d(data.Y.T), strict=True):
                 if isinstance(known[0], str):
-                    columns += [(column == word) / np.sqrt(2) for word in WORDS]
+                    columns += [(column == word) / np.sqrt(2) for word in CATEGORIES]
                 else:
                     unit = np.sqrt(np.cov(known.astype(float), aweights=data.w, ddof=0))
                     columns.append(column.astype(float) / unit)
@@ -230,7 +230,7 @@ class TestLosses:
         found = scores.energy_score(data.dist, data.y)
         assert_allclose(found, data.explicit.energy(apart, near), **CLOSE)
 
-    @scalar_laws
+    @scalar_distributions
     def test_pinball_loss(self, kind, name):
         data = case(kind, name)
         found = scores.pinball_loss(data.dist, data.y, LEVELS)
@@ -248,7 +248,7 @@ class TestLosses:
         twice = 2 * scores.pinball_loss(dist, y, middle).mean(axis=1)
         assert_allclose(twice, scores.crps(dist, y), **CLOSE)
 
-    @scalar_laws
+    @scalar_distributions
     @pytest.mark.parametrize("level", [0.5, 0.9])
     def test_interval_score(self, kind, name, level):
         data = case(kind, name)
@@ -288,7 +288,7 @@ class TestLosses:
             assert_allclose(p, np.maximum(signed / whole, 0), atol=1e-6)
 
     @pytest.mark.parametrize("name", ["JDL", "free JDL", "CME"])
-    @pytest.mark.parametrize("kind", ["words", "counts"])
+    @pytest.mark.parametrize("kind", ["categories", "counts"])
     def test_log_score_of_few_values_is_that_of_their_probability(self, kind, name):
         data = case(kind, name)
         chance = [
@@ -304,7 +304,7 @@ class TestLosses:
         assert_allclose(scores.log_score(dist, [0, 1, 2], floor=0.1)[2], np.log(10))
 
     def test_log_score_of_a_classifier_is_its_log_loss(self):
-        X, y, _ = sides("words")
+        X, y, _ = sides("categories")
         model = JointClassifier(WIDE, regularization=0.05, random_state=0).fit(X[:N], y[:N])
         dist = model.given(X[N:])
         chances = np.column_stack(
@@ -314,7 +314,7 @@ class TestLosses:
         found = scores.log_score(dist, y[N:]).mean()
         assert found == pytest.approx(log_loss(y[N:], chances), rel=1e-10)
 
-    @all_laws
+    @all_distributions
     def test_brier_score_and_logistic_loss(self, kind, name):
         data, event = case(kind, name), event_of(kind)
         p = data.plain.expect(event(data.plain.z))
@@ -360,7 +360,7 @@ class TestLosses:
         found = scores.logistic_loss(dist, y, lambda y: y > 0.2).mean()
         assert found == pytest.approx(log_loss(happened, p), rel=1e-12)
 
-    @numeric_laws
+    @numeric_distributions
     def test_second_moment_loss(self, kind, name):
         data = case(kind, name)
         y = data.y.reshape(Q, -1)
@@ -379,11 +379,11 @@ class TestLosses:
 
 
 class TestProper:
-    """No law has a lower mean loss than the one that outcomes follow."""
+    """No distribution has a lower mean loss than the one that outcomes follow."""
 
     @pytest.mark.parametrize("name", PROPER)
-    def test_on_common_atoms_exactly(self, name):
-        """The expectation over outcomes is a sum over the atoms, without any noise."""
+    def test_on_common_support_points_exactly(self, name):
+        """The expectation over outcomes is a sum over the support points, without any noise."""
         loss, rng = PROPER[name], np.random.default_rng(0)
         worse = 0
         for _ in range(30):
@@ -395,13 +395,13 @@ class TestProper:
             worse += own < wrong - 1e-6
         assert worse > 10
 
-    def test_the_log_score_of_words_exactly(self):
+    def test_the_log_score_of_categories_exactly(self):
         rng = np.random.default_rng(0)
-        words = WORDS[[0, 1, 2, 0, 1, 2]]
+        categories = CATEGORIES[[0, 1, 2, 0, 1, 2]]
         for _ in range(10):
             p, other = rng.dirichlet(np.ones(6), 2)
-            own = p @ scores.log_score(empirical(words, p, 6), words)
-            assert own < p @ scores.log_score(empirical(words, other, 6), words)
+            own = p @ scores.log_score(empirical(categories, p, 6), categories)
+            assert own < p @ scores.log_score(empirical(categories, other, 6), categories)
 
     def test_the_energy_score_of_several_columns_exactly(self):
         rng = np.random.default_rng(0)
@@ -413,7 +413,7 @@ class TestProper:
             assert own < p @ loss(empirical(z, other, 6), z)
 
     @pytest.mark.parametrize("name", [*PROPER, "log"])
-    def test_shifted_wide_and_narrow_laws_lose(self, name):
+    def test_shifted_wide_and_narrow_distributions_lose(self, name):
         loss = {**PROPER, "log": scores.log_score}[name]
         y = np.random.default_rng(1).normal(size=4000)
         z = stats.norm.ppf((np.arange(1000) + 0.5) / 1000)
@@ -444,7 +444,7 @@ class TestProper:
 
 @cache
 def groups():
-    """Return laws that are nearly right: of three groups, on the quantiles of their laws."""
+    """Return nearly calibrated distributions: of three groups, on the quantiles of each."""
     names, n = np.array(["a", "b", "c"]), 100
     dists = [stats.norm(0, 1), stats.expon(2), stats.t(3, 1, 4)]
     x = np.repeat(names, n)[:, None]
@@ -458,7 +458,7 @@ def groups():
 
 @cache
 def counts():
-    """Return laws of counts that are right, and outcomes."""
+    """Return distributions of counts that are right, and outcomes."""
     known = np.arange(15)
     dist = empirical(np.repeat(known, 3), np.repeat(stats.poisson(2).pmf(known), 3), 3000)
     return dist, stats.poisson(2).rvs(3000, random_state=0).clip(max=14)
@@ -479,7 +479,7 @@ class TestCalibration:
         assert ((share >= -1e-6) & (share <= 1 + 1e-6)).all()
         assert np.ptp(share) > 0.1
 
-    def test_pit_of_a_signed_law_is_not_clipped(self):
+    def test_pit_of_a_signed_distribution_is_not_clipped(self):
         data = case("scalar", "CME")
         dist = data.dist[[0] * len(data.dist.support_points())]
         found = scores.pit(dist, data.dist.support_points())
@@ -487,13 +487,13 @@ class TestCalibration:
         assert F.min() < -1e-6 or F.max() > 1 + 1e-6
         assert_allclose(found, F - data.explicit.w[0] / 2, **CLOSE)
 
-    def test_pit_of_right_laws_is_uniform(self):
+    def test_pit_of_right_distributions_is_uniform(self):
         dist, y = groups()
         assert stats.kstest(scores.pit(dist, y), "uniform").pvalue > 0.05
         assert stats.kstest(scores.pit(dist, y + 0.2), "uniform").pvalue < 1e-6
         assert stats.kstest(scores.pit(dist[::-1], y), "uniform").pvalue < 1e-6
 
-    def test_pit_of_right_discrete_laws_is_uniform_if_random(self):
+    def test_pit_of_right_discrete_distributions_is_uniform_if_random(self):
         dist, y = counts()
         values = scores.pit(dist, y, random_state=0)
         assert stats.kstest(values, "uniform").pvalue > 0.05
@@ -502,7 +502,7 @@ class TestCalibration:
         assert middle.mean() == pytest.approx(0.5, abs=0.02)
         assert stats.kstest(middle, "uniform").pvalue < 1e-6
 
-    @scalar_laws
+    @scalar_distributions
     @pytest.mark.parametrize("level", [0.5, 0.9])
     def test_coverage_and_width(self, kind, name, level):
         data = case(kind, name)
@@ -514,14 +514,14 @@ class TestCalibration:
         assert_array_equal(scores.coverage(data.dist, high, level), np.ones(Q))
 
     @pytest.mark.parametrize("level", [0.5, 0.8, 0.9])
-    def test_coverage_of_right_laws_is_nominal(self, level):
+    def test_coverage_of_right_distributions_is_nominal(self, level):
         dist, y = groups()
         off = 4 * np.sqrt(level * (1 - level) / len(y))
         assert scores.coverage(dist, y, level).mean() == pytest.approx(level, abs=off)
         dist, y = counts()
         assert scores.coverage(dist, y, level).mean() > level - off
 
-    def test_reliability_of_right_laws_is_the_diagonal(self):
+    def test_reliability_of_right_distributions_is_the_diagonal(self):
         levels, observed = scores.reliability_curve(*groups())
         assert_allclose(levels, np.arange(1, 20) / 20)
         assert_allclose(observed, levels, atol=4 * np.sqrt(0.25 / 3000))
@@ -530,7 +530,7 @@ class TestCalibration:
         levels, observed = scores.reliability_curve(*counts())
         assert (observed > levels - 4 * np.sqrt(0.25 / 3000)).all()
 
-    @scalar_laws
+    @scalar_distributions
     def test_reliability_is_a_weighted_share(self, kind, name):
         data = case(kind, name)
         w = np.arange(Q)
@@ -544,7 +544,7 @@ class TestCalibration:
 
 
 class TestValidity:
-    @all_laws
+    @all_distributions
     def test_normalization_error(self, kind, name):
         data = case(kind, name)
         found = scores.normalization_error(data.dist)
@@ -559,8 +559,8 @@ class TestValidity:
     def test_indefinite_share(self, name):
         data = case("vector", name)
         x = 3 * np.random.default_rng(0).normal(size=(200, 2))
-        with_law = data.model.given(x).mass() > 1e-3
-        dist = data.model.given(x[with_law])
+        with_distribution = data.model.given(x).mass() > 1e-3
+        dist = data.model.given(x[with_distribution])
         M = Explicit(dist.weights(), dist.support_points()).second_moment()
         want = np.mean([np.linalg.eigvalsh(m).min() < 0 for m in M])
         assert scores.indefinite_share(dist) == want > 0
@@ -577,7 +577,7 @@ class TestValidity:
         share = scores.indefinite_share(dist)
         assert share == (dist.second_moment() < 0).mean() > 0
 
-    @all_laws
+    @all_distributions
     def test_negative_probability_share(self, kind, name):
         data, event = case(kind, name), event_of(kind)
         p = data.plain.expect(event(data.plain.z))
@@ -593,13 +593,13 @@ class TestValidity:
         found = scores.negative_probability_share(data.dist, lambda y: y > 2)
         assert found == (p < 0).mean() > 0
 
-    @cases("scalar", "vector", "words", models=["JDL", "free JDL", "JPDL"])
+    @cases("scalar", "vector", "categories", models=["JDL", "free JDL", "JPDL"])
     def test_negative_ratio_share(self, kind, name):
         data = case(kind, name)
         ratio = data.model.ratio(data.X, data.Y, grid=True)
         want = np.average((ratio < 0).mean(axis=0), weights=data.w)
         assert scores.negative_ratio_share(data.dist) == pytest.approx(want, rel=1e-12)
-        assert want > 0 or kind == "words"
+        assert want > 0 or kind == "categories"
 
     def test_negative_ratio_share_of_an_embedding_is_of_its_weights(self):
         data = case("scalar", "CME")
@@ -729,8 +729,8 @@ class TestScorers:
         assert_allclose(found["test_crps"], want, **CLOSE)
         assert found["test_log"].shape == (3,)
 
-    def test_words_and_data_frames(self):
-        X, y, _ = sides("words")
+    def test_categories_and_data_frames(self):
+        X, y, _ = sides("categories")
         X, y = pd.DataFrame(X, columns=["a", "b"]), pd.Series(y, name="tree")
         model = JointDistribution(WIDE, Delta(), regularization=1e-3, random_state=0)
         for scorer in (
@@ -753,7 +753,7 @@ class TestScorers:
         )
         assert repr(scores.neg_crps) == "make_distribution_scorer(crps)"
 
-    def test_models_without_laws_are_refused(self):
+    def test_models_without_distributions_are_refused(self):
         model = DummyRegressor().fit(self.X, self.y)
         message = (
             r"^make_distribution_scorer: `estimator` must be a model with a method `given`, or "
@@ -791,7 +791,7 @@ class TestArguments:
                 score(dist, bad)
 
     @pytest.mark.parametrize("name", EVERY)
-    def test_laws(self, name):
+    def test_distributions(self, name):
         rest = [np.ones(Q)] if name in OF_OUTCOMES else []
         score = EVERY[name]
         rule = "a Conditional, as `given` returns it. Got JointDistribution"
@@ -799,11 +799,11 @@ class TestArguments:
             score(case("scalar", "JDL").model, *rest)
 
     @pytest.mark.parametrize("name", [*OF_A_COLUMN, "width"])
-    def test_laws_of_other_kinds(self, name):
+    def test_distributions_of_other_kinds(self, name):
         score = EVERY[name]
         for kind, got in [
             ("vector", "3 columns"),
-            ("words", "categories"),
+            ("categories", "categories"),
             ("mixed", "2 columns"),
         ]:
             data = case(kind, "JDL")
@@ -813,8 +813,8 @@ class TestArguments:
                 score(data.dist, *rest)
 
     @pytest.mark.parametrize("score", [scores.second_moment_loss, scores.indefinite_share])
-    def test_words_have_no_second_moments(self, score):
-        data = case("words", "JDL")
+    def test_categories_have_no_second_moments(self, score):
+        data = case("categories", "JDL")
         rest = [] if score is scores.indefinite_share else [data.y]
         with pytest.raises(
             ValueError, match=r"second_moment: `the distribution` must be of numbers"
@@ -907,8 +907,8 @@ class TestArguments:
         with pytest.raises(ValueError, match=message):
             scores.reliability_curve(data.dist, data.y, sample_weight=[1.0])
 
-    def test_words_that_were_never_seen_are_named(self):
-        data = case("words", "JDL")
+    def test_categories_that_were_never_seen_are_named(self):
+        data = case("categories", "JDL")
         message = (
             r"^energy_score: `y` must be of categories seen in fit .* Got 'oak' at row 16"
         )
@@ -926,11 +926,11 @@ class TestArguments:
         assert_array_equal(scores.energy_score(data.dist, frame), want)
 
 
-class TestMissingLaws:
+class TestMissingDistributions:
     @staticmethod
     @cache
     def dists():
-        """Return three laws, the second without mass; what they were; outcomes."""
+        """Return three distributions, the second without mass; what they were; outcomes."""
         data = case("scalar", "free JDL")
         usual = data.dist[:3]
         t, mean = usual.distributions.conditions.t.copy(), usual.distributions.support.mean
@@ -972,7 +972,7 @@ class TestMemory:
     @staticmethod
     @cache
     def many(width):
-        """Return 6,000 laws on 20,000 atoms: a gigabyte of weights."""
+        """Return 6,000 distributions on 20,000 support points: a gigabyte of weights."""
         rng = np.random.default_rng(0)
         X = rng.normal(size=(20_000, 1))
         Y = X + rng.normal(size=(20_000, width))
@@ -991,7 +991,7 @@ class TestMemory:
         ("name", "width"),
         [*((name, 1) for name in EVERY), ("energy_score", 2), ("second_moment_loss", 2)],
     )
-    def test_weights_of_all_laws_are_never_formed(self, name, width):
+    def test_weights_of_all_distributions_are_never_formed(self, name, width):
         dist, y = self.many(width)
         rest = [y] if name in OF_OUTCOMES else []
         tracemalloc.start()
