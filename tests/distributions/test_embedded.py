@@ -89,6 +89,18 @@ def test_parts_of_many_distributions_change_nothing(monkeypatch, rng):
     assert_allclose(dists.cdf(points, paired=True), expected[1], rtol=1e-12)
 
 
+def test_the_last_point_reaches_every_level(rng):
+    """Also where large weights of both signs leave a cdf that ends below one."""
+    table = np.arange(4.0)[:, None]
+    w = rng.uniform(1e8, 1e9, size=(50, 1)) * [[-1.0, -2.0, 3.0, 0.0]] + [[0.0, 0, 0, 1]]
+    support = CellSupport.of_each(points_of(table), points_of(table))
+    dists = Embedded(support, Fixed(4 * w - 1))
+    ends = dists.cdf(np.full((50, 1), 9.0), paired=True)
+    assert (ends < 1 - 1e-9).any()
+    found = dists.quantile(np.array([1 - 1e-10]))[:, 0, 0]
+    assert (found[ends < 1 - 1e-9] == 3).all()
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("d", [1, 3])
 def test_scores_of_the_marginal_are_double_sums(d, weighted, rng):

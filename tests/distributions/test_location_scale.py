@@ -7,8 +7,16 @@ from distribution_oracle import Explicit
 from numpy.testing import assert_allclose, assert_array_equal
 
 from jointdist import Conditional, JointDistribution, scores
+from jointdist.data.encoding import Encoding
+from jointdist.data.executor import Executor
+from jointdist.data.table import as_rows
 from jointdist.distributions import location_scale as module
+from jointdist.distributions.cell_support import CellSupport
+from jointdist.distributions.conditions import Fixed
 from jointdist.distributions.location_scale import LocationScale
+from jointdist.distributions.representatives import representatives
+from jointdist.distributions.support_points import SupportPoints
+from jointdist.projection.recalibration import Recalibrated
 
 LEVELS = [0.05, 0.4, 0.9]
 CLOSE = {"rtol": 1e-9, "atol": 1e-9}
@@ -87,6 +95,14 @@ def test_all_questions_are_answered_by_the_support_points(dists):
     assert_allclose(dist.prob(event), want, **CLOSE)
 
 
+def test_cdfs_at_support_points_count_these(dists):
+    """Rounding of location and scale does not put a support point below itself."""
+    dist, base, *_ = dists
+    points, moved = base.support_points(), dist.support_points()
+    for j in range(0, len(points), 25):
+        assert_allclose(dist.cdf(moved[:, j]), base.cdf(points[j]), **CLOSE)
+
+
 def test_logarithms_of_densities_far_away(dists):
     """Densities there are zero for rounding; the logarithms of proper ones are finite."""
     dist, base, *_ = dists
@@ -138,3 +154,20 @@ def test_some_points_stand_for_many(dists, monkeypatch):
     exact = dist.expect(np.abs)
     monkeypatch.setattr(module, "_REPRESENTATIVES", 250)
     assert_allclose(dist.expect(np.abs), exact, rtol=0.05, atol=0.5)
+
+
+def test_representatives_of_a_weighted_sample_are_its_quantiles(rng):
+    n = 1000
+    values, w = rng.normal(size=(n, 1)), rng.exponential(size=n) ** 2
+    rows = as_rows(values, where="t", name="Y")
+    points = SupportPoints(rows, Encoding((None,)), w, Executor(1))
+    support = CellSupport.of(points, points, np.zeros(n, dtype=np.intp), np.zeros(1))
+    marginal = Recalibrated(support, Fixed(np.zeros((2, 1))))
+    parts = list(representatives(marginal, 200))
+    assert [part[0] for part in parts] == [slice(0, 2)]
+    _, weights, chosen = parts[0]
+    assert len(chosen) <= 200
+    assert_allclose(weights, weights[[0, 0]])
+    at = np.linspace(-2, 2, 21)
+    below = weights[0] @ (chosen <= at)
+    assert_allclose(below, w / w.sum() @ (values <= at), atol=1 / 200)

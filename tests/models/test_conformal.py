@@ -244,6 +244,17 @@ def test_intervals_are_those_of_the_distribution_at_levels_rounded_outwards():
     assert len(dist[0]) == 1
 
 
+def test_a_level_that_a_cdf_just_reaches_includes_the_next_value():
+    """An outcome there may have that level, by rounding."""
+    values = np.repeat(np.arange(4.0), 25)
+    dist = jd.JointDistribution().fit(values[:, None], values).marginal("y")
+    assert_allclose(dist.cdf([0.0, 1.0], grid=True), [[0.25, 0.5]])
+    levels = Recalibration.of(np.array([0.1, 0.5, 0.5, 0.5]))
+    assert levels.ends(0.4) == (0.1, 0.5)
+    intervals = recalibrated(proper(dist.distributions), levels).interval(0.4)
+    assert_array_equal(intervals, [[0.0, 2.0]])
+
+
 def test_too_few_rows_promise_nothing():
     X, y = data(40)
     dist = ConformalCalibration(joint(), random_state=0).fit(X, y).given(X[:3])
