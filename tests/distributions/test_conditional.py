@@ -554,7 +554,7 @@ def test_scores_of_many_support_points_are_those_of_some(kind, monkeypatch):
     data = fitted(kind, "exact", "none", weighted=False)
     exact = data.model.score(data.x, data.y)
     monkeypatch.setattr(energy, "_MANY", 400)
-    monkeypatch.setattr(energy, "_POINTS", 7)
+    monkeypatch.setattr(energy, "_BLOCK", 7)
     assert data.model.score(data.x, data.y) == pytest.approx(exact, abs=0.05)
 
 

@@ -384,7 +384,7 @@ class TestLaws:
         dist = CME(Gaussian(1.0), random_state=0).fit(x, x).given([[60.0]])
         assert_allclose(dist.mass(), 0, atol=1e-12)
         assert_allclose(dist.mean(), 0, atol=1e-12)
-        with pytest.warns(SignedDistributionWarning, match="have no law"):
+        with pytest.warns(SignedDistributionWarning, match="have no distribution"):
             assert np.isnan(dist.median())
 
     def test_hardly_any_mass_is_no_law(self):
@@ -394,7 +394,7 @@ class TestLaws:
         dist = model.fit(x, y).given(np.linspace(2, 15, 200)[:, None])
         some = dist.mass() > 1e-8
         assert np.any((dist.mass() > 1e-12) & ~some)  # of which few digits are right
-        with pytest.warns(SignedDistributionWarning, match="have no law"):
+        with pytest.warns(SignedDistributionWarning, match="have no distribution"):
             score = jd.scores.energy_score(dist, np.zeros((200, 2)))
         assert_array_equal(np.isnan(score), ~some)
         assert np.all(score[some] >= 0)  # a distance
