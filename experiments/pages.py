@@ -102,8 +102,8 @@ def checksum(path: Path) -> str:
 def _page(study: Study, table: pd.DataFrame, folder: Path) -> str:
     """Return the page of a study: its report, then its figures."""
     files = sorted((folder / "figures").glob(f"{study.name}-*.png"))
-    pictures = [f"![{file.stem}](figures/{file.name})" for file in files]
-    return _joined([f"# {study.title}", study.report(table), *pictures, provenance(table)])
+    figures = [f"![{file.stem}](figures/{file.name})" for file in files]
+    return _joined([f"# {study.title}", study.report(table), *figures, provenance(table)])
 
 
 def _joined(parts: list[str]) -> str:

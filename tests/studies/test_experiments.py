@@ -86,7 +86,7 @@ def _path(folder, study):
 
 
 def _arguments(folder, jobs):
-    """Return the words of a command that runs a study."""
+    """Return the arguments of a command that runs a study."""
     options = ["--preset", "tiny", "--runs", "2", "--jobs", str(jobs)]
     return ["tolerance", *options, "--results", str(folder)]
 

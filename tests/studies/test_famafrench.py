@@ -193,5 +193,5 @@ def test_returns_are_read_from_the_folder_and_cut_to_the_period(tmp_path, monkey
 
 def test_the_data_set_has_the_days_of_the_paper():
     if not famafrench.FILE.exists():
-        pytest.skip("data/french is not at hand (see JOINTDIST_SHARED)")
+        pytest.skip("data/french is missing (see JOINTDIST_SHARED)")
     assert famafrench._portfolios().shape == (25_249, 25)

@@ -90,10 +90,12 @@ def test_energy_score_is_its_definition_without_pairs_of_a_draw_with_itself():
 
 def test_losses_of_events_are_those_of_scikit_learn():
     rng = np.random.default_rng(5)
-    chance, events = rng.random(50), rng.random(50) < 0.3
-    assert_allclose(dists.logistic_loss(chance, events).mean(), log_loss(events, chance))
+    probability, events = rng.random(50), rng.random(50) < 0.3
     assert_allclose(
-        dists.brier_score(chance, events).mean(), brier_score_loss(events, chance)
+        dists.logistic_loss(probability, events).mean(), log_loss(events, probability)
+    )
+    assert_allclose(
+        dists.brier_score(probability, events).mean(), brier_score_loss(events, probability)
     )
     clipped = dists.logistic_loss(np.array([-0.1, 1.1]), np.array([True, True]))
     assert_allclose(clipped, [-np.log(1e-12), 0], atol=1e-15)
@@ -163,10 +165,10 @@ def test_joint_distributions_beat_the_marginal(name):
 
 @pytest.mark.parametrize("name", METHODS["event"])
 def test_chances_of_events_beat_their_share(name):
-    own, chance = predicted("event", name)
+    own, probability = predicted("event", name)
     events = own.Y_test <= own.threshold
     alone = dists.brier_score(own.events.mean(), events).mean()
-    mean = dists.brier_score(chance, events).mean()
+    mean = dists.brier_score(probability, events).mean()
     assert mean <= (alone if name == "marginal" else 0.8 * alone)
 
 
@@ -231,7 +233,7 @@ def test_a_row_of_the_study_tells_scores_and_costs():
     assert row["version"].startswith("scikit-learn ")
 
 
-def test_pages_and_pictures_show_losses_as_plainly_as_wins():
+def test_pages_and_figures_show_losses_as_plainly_as_wins():
     methods = ("JointDistribution", "other", "jointdist's other")
     versions = ("jointdist 1", "other 2", "jointdist 1")
     rows = [
