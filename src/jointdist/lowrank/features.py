@@ -85,6 +85,12 @@ class FeatureMap:
         return False
 
     @property
+    def degree(self) -> int | None:
+        """The total degree of the features, if the kernel states one; else None."""
+        degree: int | None = getattr(self.kernel, "degree", None)
+        return degree
+
+    @property
     def equal_diagonal(self) -> bool:
         """Whether the kernel :math:`k(p, p)` is the same at several landmarks :math:`p`."""
         diagonal = to_numpy(kernel_diagonal(self.kernel, self.landmarks))

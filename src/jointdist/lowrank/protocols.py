@@ -64,6 +64,11 @@ class Features(Protocol):
         ...
 
     @property
+    def degree(self) -> int | None:
+        """The total degree of the features, if they are polynomials; else None."""
+        ...
+
+    @property
     def equal_diagonal(self) -> bool:
         """Whether the kernel :math:`k(p, p)` is the same at several landmarks :math:`p`."""
         ...

@@ -10,8 +10,6 @@ import numpy as np
 from jointdist._array import Array, Vector, to_numpy
 from jointdist.distributions.cell_support import CellSupport
 from jointdist.distributions.kernel_support import KernelSupport
-from jointdist.kernels import Polynomial
-from jointdist.lowrank.polynomial_map import PolynomialMap
 
 __all__ = ["MatchedMoments", "matched_moments"]
 
@@ -110,10 +108,8 @@ def _count_powers(sample: KernelSupport) -> int:
 
 def _is_linear(sample: KernelSupport) -> bool:
     """Tell whether the functions are linear, so that a model fits no other moments."""
-    features = sample.basis.map
-    if isinstance(features, PolynomialMap):
-        return features.degree < 2
-    return isinstance(features.kernel, Polynomial) and features.kernel.degree < 2
+    degree = sample.basis.map.degree
+    return degree is not None and degree < 2
 
 
 def matched_moments(
@@ -149,7 +145,7 @@ def matched_moments(
     ranked = (c / unit).round(12)  # of equal ones, low degrees first
     order = np.argsort(-ranked, kind="stable")
     c, R = c[order], R[:, order]
-    many = points.has_few_values or isinstance(sample.basis.map, PolynomialMap)
+    many = points.has_few_values or sample.basis.map.complete
     real = int(np.sum(c > _VANISHING * max(c[0], np.finfo(float).tiny))) if len(c) else 0
     leading = int(np.sum(c > _LEADING * c.max(initial=0.0)))
     r = min(real, _MORE if many else int(np.clip(leading, *_FEATURES)))
