@@ -1,4 +1,4 @@
-r"""Conditional distributions, Eq. `QXYYXcond`: what a fitted model is asked.
+r"""Conditional distributions, Eq. `QXYYXcond`: Bayes' rule on the support points.
 
 A conditional distribution of the model is a weight on each support point,
 :math:`w_j(x) = \omega_j (1 + h(x, y_j)) / \text{mass}(x)`. The weights themselves are formed

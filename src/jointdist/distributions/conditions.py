@@ -229,7 +229,7 @@ def by_parts(
     if none:
         msg = (
             f"Conditional: {none} of {start} conditions have no distribution, as its mass is "
-            "not positive; what they are asked is NaN. Raise `regularization`, or see by "
+            "not positive; their answers are NaN. Raise `regularization`, or see by "
             "`novelty` whether they are out of distribution."
         )
         warn_user(msg, SignedDistributionWarning)

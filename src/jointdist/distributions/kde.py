@@ -13,7 +13,7 @@ from jointdist._array import Vector
 
 __all__ = ["KernelDensity", "gaussian_exponents", "kernel_density", "silverman_widths"]
 
-_MANY = 8192  # points with a Gaussian of their own; a memory budget, with the next but one
+_MANY = 8192  # points, above which they are binned or drawn: a memory budget, with _BLOCK
 _BINS = 50  # a bandwidth: binning adds at most (1/100)² to its square, by theory
 _BLOCK = 256  # points evaluated at a time: their distances to all centres take 16 MB
 _WIDTHS = 10.0  # beyond which a Gaussian is at most exp(-50)

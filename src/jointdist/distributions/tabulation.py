@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["frame_of", "plot"]
 
-_MOST_PLOTTED = 8  # densities in one plot: more cannot be told apart
+_MOST_PLOTTED = 8  # densities in one plot: more cannot be distinguished
 _PLOTTED_RANGE = 0.002, 0.998  # quantiles of the support points between which to draw
 _PLOTTED_POINTS = 400  # of a curve
 

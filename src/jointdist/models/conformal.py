@@ -109,24 +109,16 @@ class ConformalCalibration(RegressorMixin, NestedParameters, BaseEstimator):
         ConformalCalibration
             The model itself.
         """
-        ok = hasattr(self.estimator, "given") and hasattr(self.estimator, "fit")
-        rule, got = "an estimator with `given`", Text(type(self.estimator).__name__)
-        require(ok, _NAME, "estimator", rule, got)
-        ok = is_number(self.share, least=0, below=1) and self.share > 0
-        require(ok, _NAME, "share", "a number between 0 and 1", self.share)
+        self._check()
         rng = generator(_NAME, self.random_state)
         sample, encoding = _read(X, Y, sample_weight)
-        weights = np.ones(sample.n) if sample.weights is None else sample.weights
-        rest, back = self._split(sample, weights, rng)
-        train = sample.take(rest)
-        own = {} if sample.weights is None else {"sample_weight": weights[rest]}
-        self.estimator_ = clone(self.estimator).fit(_part(X, rest), _part(Y, rest), **own)
-        dists = self._base(_part(X, back))
-        levels = pit(dists, _part(Y, back), random_state=rng)
-        exist = ~np.isnan(levels)
-        rule = "rows at some of which there is a distribution"
-        require(exist.any(), _NAME, "X", rule, Text("none"))
-        self.recalibration_ = Recalibration.of(levels[exist], weights[back][exist])
+        rows, held = self._split(sample, rng)
+        train, calibration = sample.take(rows), sample.take(held)
+        weights = {} if train.weights is None else {"sample_weight": train.weights}
+        model = clone(self.estimator)
+        self.estimator_ = model.fit(_part(X, rows), _part(Y, rows), **weights)
+        levels = pit(self._base(_part(X, held)), _part(Y, held), random_state=rng)
+        self.recalibration_ = _recalibration(levels, calibration.weights)
         executor = executor_for(train.y)
         self._marginal = SupportPoints(train.y, encoding, train.weights, executor)
         return self
@@ -195,11 +187,18 @@ class ConformalCalibration(RegressorMixin, NestedParameters, BaseEstimator):
         tags.input_tags.categorical = tags.input_tags.string = True
         return tags
 
-    def _split(
-        self, sample: Sample, weights: Vector, rng: np.random.Generator
-    ) -> tuple[Index, Index]:
+    def _check(self) -> None:
+        ok = hasattr(self.estimator, "given") and hasattr(self.estimator, "fit")
+        rule, got = "an estimator with `given`", Text(type(self.estimator).__name__)
+        require(ok, _NAME, "estimator", rule, got)
+        ok = is_number(self.share, least=0, below=1) and self.share > 0
+        require(ok, _NAME, "share", "a number between 0 and 1", self.share)
+
+    def _split(self, sample: Sample, rng: np.random.Generator) -> tuple[Index, Index]:
         """Return the training and calibration rows; copies of a row stay together."""
-        counted = np.flatnonzero(weights)
+        counted = np.arange(sample.n)
+        if sample.weights is not None:
+            counted = np.flatnonzero(sample.weights)
         used = sample.counted
         groups = np.arange(len(counted))
         if not used.distinct and (equal := used.duplicates).copied:
@@ -229,6 +228,14 @@ def _read(X: object, Y: object, sample_weight: object) -> tuple[Sample, Encoding
         msg = f"A column-vector y was passed when a 1d array was expected by {_NAME}."
         warn_user(msg, DataConversionWarning)
     return pair.sample, encoding
+
+
+def _recalibration(levels: Vector, weights: Vector | None) -> Recalibration:
+    """Return the recalibration by levels; NaN where there is no distribution."""
+    exist = ~np.isnan(levels)
+    rule = "rows at some of which there is a distribution"
+    require(exist.any(), _NAME, "X", rule, Text("none"))
+    return Recalibration.of(levels[exist], None if weights is None else weights[exist])
 
 
 def _part(table: Any, rows: Index) -> Any:

@@ -87,8 +87,8 @@ def indefinite_share(dist: Conditional) -> float:
     d = distributions_of("indefinite_share", dist).encoding.width
     moments = dist.second_moment().reshape(-1, d, d)
     missing = moments[:, 0, 0]
-    known = np.where(np.isnan(missing)[:, None, None], 0.0, moments)
-    found = np.linalg.eigvalsh(known)
+    finite = np.where(np.isnan(missing)[:, None, None], 0.0, moments)
+    found = np.linalg.eigvalsh(finite)
     indefinite = found[:, 0] < -_ROUNDING * np.abs(found).max(axis=1)
     return float(or_nan(indefinite, missing).mean())
 
