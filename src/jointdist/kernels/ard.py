@@ -20,6 +20,7 @@ from scipy.optimize import minimize
 
 from jointdist._array import Vector, to_numpy
 from jointdist.kernels.median_heuristic import Family
+from jointdist.kernels.settings import SETTINGS
 
 __all__ = [
     "fit_length_scales",
@@ -28,17 +29,6 @@ __all__ = [
     "with_length_scales",
 ]
 
-# Steps of the quasi-Newton method, after which length scales hardly change.
-_STEPS = 40
-# The standard deviation of the prior of the logarithm of a squared inverse length scale:
-# wide, two standard deviations are a factor of 20 of the length scale, and proper, so that
-# the length scales of irrelevant columns stay finite.
-_PRIOR = 3.0
-# The least noise, the first guess and the largest, in units of the amplitude: from a
-# condition number that Cholesky's method can bear to targets that are nothing but noise.
-_NOISE = 1e-6, 0.1, 1e3
-# The bound of the logarithm of a squared inverse length scale, four standard deviations.
-_RANGE = 12.0
 _NEAR = 1e-6  # distances below are rounding of zero
 _FAR = 1e-40  # kernels below are zero: products of subnormal numbers are slow
 
@@ -49,7 +39,7 @@ def fit_length_scales(
     targets: Vector,
     *,
     start: Vector | None = None,
-    steps: int = _STEPS,
+    steps: int = SETTINGS.ard_steps,
 ) -> Vector:
     """Return the parameters of the kernel of a family with the largest evidence.
 
@@ -103,7 +93,7 @@ def maximise_evidence(
     similarity: Vector | None = None,
     nu: float = math.inf,
     start: Vector | None = None,
-    steps: int = _STEPS,
+    steps: int = SETTINGS.ard_steps,
 ) -> Vector:
     """Return the parameters with the largest evidence, under a weak prior on length scales.
 
@@ -137,19 +127,20 @@ def maximise_evidence(
             value, slope = negative_log_evidence(theta, Z, U, similarity, nu=nu)
         except LinAlgError:
             return np.inf, np.zeros_like(theta)
-        inner = theta[:d] / _PRIOR
-        slope[:d] += inner / _PRIOR
+        inner = theta[:d] / SETTINGS.ard_prior_deviation
+        slope[:d] += inner / SETTINGS.ard_prior_deviation
         return value + 0.5 * float(inner @ inner), slope
 
-    least, first, most = np.log(_NOISE)
+    least, first, most = np.log(SETTINGS.ard_noise)
     if start is None:
         start = np.append(np.zeros(d), first)
+    bound = SETTINGS.ard_bound
     found = minimize(
         loss,
         start,
         jac=True,
         method="L-BFGS-B",
-        bounds=[(-_RANGE, _RANGE)] * d + [(least, most)],
+        bounds=[(-bound, bound)] * d + [(least, most)],
         options={"maxiter": steps},
     )
     good = np.isfinite(found.fun) and np.isfinite(found.x).all()

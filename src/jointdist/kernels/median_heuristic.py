@@ -16,14 +16,9 @@ from jointdist.data.encoding import Encoding
 from jointdist.data.table import Rows
 from jointdist.errors import require
 from jointdist.kernels import Delta, Gaussian, Kernel, Matern, Product
+from jointdist.kernels.settings import SETTINGS
 
 __all__ = ["Family", "family_of", "median_scales"]
-
-# Rows whose pairwise distances are computed: 131,000 pairs, in a few milliseconds a column.
-_COMPARED_ROWS = 512
-# The similarity of two categories where there are several columns, so that rows that differ in
-# one of them still borrow strength from each other.
-_SIMILARITY = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +64,7 @@ class Family:
         ]
         if not self.numbers and len(columns) == 1:
             return Delta()
-        parts: list[Any] = [Delta(_SIMILARITY).on(i) for i in columns]
+        parts: list[Any] = [Delta(SETTINGS.category_similarity).on(i) for i in columns]
         return Product(*parts) if len(parts) > 1 else parts[0] if parts else None
 
     def at(self, factor: float) -> Kernel:
@@ -149,8 +144,8 @@ def median_scales(
         Draws the rows of a large table that are compared.
     """
     chosen = np.arange(rows.n) if weights is None else np.flatnonzero(weights)
-    if len(chosen) > _COMPARED_ROWS:
-        chosen = np.sort(rng.choice(chosen, _COMPARED_ROWS, replace=False))
+    if len(chosen) > SETTINGS.median_rows:
+        chosen = np.sort(rng.choice(chosen, SETTINGS.median_rows, replace=False))
     Z = to_numpy(rows.take(chosen))[:, columns]
     w = np.ones(len(chosen)) if weights is None else weights[chosen] / weights.max()
     pairs = np.multiply.outer(w, w).ravel()
