@@ -17,7 +17,7 @@ __all__ = ["first_reached", "quantiles"]
 
 _ROUNDING = 1e-12  # of a cdf
 _CELLS = 1 << 18  # distributions times blocks worked on at a time: they stay in cache
-_FEW_LEVELS = 8  # up to which a pass for each level is faster than a running maximum
+_FEW_LEVELS = 8  # up to which there is a pass for each level: a round number
 
 
 class _Sought(NamedTuple):

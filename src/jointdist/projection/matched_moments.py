@@ -13,8 +13,8 @@ from jointdist.distributions.kernel_support import KernelSupport
 
 __all__ = ["MatchedMoments", "matched_moments"]
 
-# Measured on UCI data: 15 features give the CRPS of 30 to three digits. Ridges above 1e5 have
-# no effect. The other limits keep the family at a few dozen functions, whose Newton steps stay
+# Measured on UCI data: 15 features give the CRPS of 30 to three digits, with ridges of at most
+# 1e5. The other limits keep the family at a few dozen functions, whose Newton steps stay
 # cheap; they are round numbers.
 _FEATURES = 15, 30  # leading features of a kernel: at least, and at most
 _LEADING = 1e-3  # share of the variance of the first; features above it are matched, too

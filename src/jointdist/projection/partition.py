@@ -12,7 +12,7 @@ from jointdist.distributions.support_points import SupportPoints
 
 __all__ = ["cells_by_features", "cells_of_values"]
 
-_DIRECTIONS = 16  # leading functions along which cells are cut; more hardly vary
+_DIRECTIONS = 16  # leading functions along which cells are cut: a round number
 _LEARNED = 1 << 15  # rows that the cuts are learned from: a time budget
 _WHOLE = 4  # rows for each cell, below which equal rows are looked for
 

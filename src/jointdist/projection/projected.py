@@ -39,8 +39,8 @@ __all__ = ["Projected", "Projector", "Tilts"]
 
 TUNING_ROWS = 512  # rows that the ridge is chosen by: a time budget
 _CELLS = 512  # of one column; measured: the CRPS of 4,000 cells to four digits
-_CELLS_BY_FEATURES = 1024  # of several columns; twice as many, as cells are wider
-_RIDGE = 1e-2  # where it cannot be chosen; amid those that are often chosen
+_CELLS_BY_FEATURES = 1024  # of several columns: a time budget, a round number
+_RIDGE = 1e-2  # where it cannot be chosen; trials chose 0.3 to 0.001 most often
 _RIDGES = tuple((10.0 ** np.arange(0, -4.1, -0.5)).tolist())  # tried; smaller ones diverge
 _WORSE = 1.005  # times the best score, at which smaller ridges are not tried: a time budget
 _WORKED = 1 << 18  # weights worked on at a time: 2 MB, which stay in cache

@@ -23,8 +23,8 @@ from jointdist.distributions.quantiles import quantiles
 __all__ = ["ProperDistributions"]
 
 _QUARTILES = 1.349  # the interquartile range of a normal distribution of variance one
-_NARROW = 1e-3  # the least bandwidth beside that of the sample; results hardly depend on it
-_CANDIDATES = 32  # cells that may be the mode, by a bound on their density
+_NARROW = 1e-3  # the least bandwidth beside that of the sample: a guard against zero
+_CANDIDATES = 32  # cells compared for the mode: a time budget, a round number
 _WORKED = 1 << 20  # distances worked on at a time: 8 MB
 
 
