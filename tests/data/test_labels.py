@@ -8,7 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.class_weight import compute_sample_weight
 
-from jointdist.data.labels import class_weights, learn_labels
+from jointdist.data.class_weights import class_weights
+from jointdist.data.labels import learn_labels
 
 STRINGS = ["pear", "fig", "pear", "apple"]
 NUMBERS = [3, -1, 3, 2]

@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import jointdist as jd
 from jointdist import scores
 from jointdist.kernels import Gaussian
-from jointdist.regression.scale import ScaleRegression
+from jointdist.regression.fitted_scale import ScaleRegression
 
 DR = jd.DistributionRegressor
 RESIDUALS = jd.JointDistribution(Gaussian(1.0), Gaussian(1.0), regularization=1e-3)

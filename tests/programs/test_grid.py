@@ -17,8 +17,9 @@ from jointdist.kernels import Gaussian
 from jointdist.lowrank.basis import double_orthogonal
 from jointdist.lowrank.reduction import reduce_sample
 from jointdist.programs import Objective, Status, closed_form, grid, grid_positive
+from jointdist.programs._active_set import block_pivoting, lawson_hanson
 from jointdist.programs.grid_sweep import Grid
-from jointdist.programs.nnls import block_pivoting, lawson_hanson, nonnegative
+from jointdist.programs.nnls import nonnegative
 
 KINDS = ["normal", "positive", "repeated", "scaled", "vanishing"]
 

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from strategies import seeds
 
 from jointdist.data.executor import Executor
-from jointdist.programs import Status, _likelihood
+from jointdist.programs import Status, _likelihood, _logistic_loss
 from jointdist.programs.feature_blocks import Blocks
 from jointdist.programs.logistic import logistic
 
@@ -155,8 +155,8 @@ def test_two_scores_of_the_softmax_are_one_of_the_logistic_loss():
     f = np.hstack([np.zeros_like(t), t]) + 3.0
     for label in (0, 1):
         y = np.full(len(t), label)
-        losses, slopes, state = _likelihood._Two()(t, y)
-        found, more, p = _likelihood._Several()(f, y)
+        losses, slopes, state = _logistic_loss.TwoClassLoss()(t, y)
+        found, more, p = _logistic_loss.SoftmaxLoss()(f, y)
         assert_allclose(found, losses, rtol=1e-12)
         assert_allclose(more[:, 1:], slopes, rtol=1e-12)
         assert_allclose(p.prod(axis=1, keepdims=True), state, rtol=1e-12)

@@ -8,8 +8,9 @@ from jointdist.data.table import Rows
 from jointdist.kernels import Gaussian, Matern
 from jointdist.kernels.median_heuristic import family_of
 from jointdist.regression.kernel_choice import choose_kernels
-from jointdist.regression.kernel_fit import RegressionData, fit_kernel
+from jointdist.regression.kernel_fit import fit_kernel
 from jointdist.regression.kernel_ridge import kernel_regression
+from jointdist.regression.regression_data import RegressionData
 from jointdist.regression.stacking import stacking_weights
 
 

@@ -8,8 +8,8 @@ from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
 from jointdist.data.table import Rows
 from jointdist.kernels.median_heuristic import Family
-from jointdist.regression.kernel_fit import RegressionData
 from jointdist.regression.kriging import kriging
+from jointdist.regression.regression_data import RegressionData
 
 FAMILY = Family(Encoding((None, None)), (1.0, 2.0), nu=1.5)
 

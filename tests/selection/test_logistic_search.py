@@ -13,8 +13,8 @@ import jointdist as jd
 from jointdist.data.sample import Sample, held_out
 from jointdist.data.table import Rows
 from jointdist.kernels import Delta, Gaussian
+from jointdist.selection import logistic_candidates as refits
 from jointdist.selection import logistic_loss as losses
-from jointdist.selection import logistic_search as refits
 from jointdist.selection.stratified import class_codes, stratified
 
 COMMON = jd.Selection("log_score", scales="common")

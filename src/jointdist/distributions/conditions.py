@@ -23,7 +23,8 @@ from jointdist.distributions.protocols import LinearConditions
 from jointdist.distributions.support import LEAST_MASS
 from jointdist.errors import SignedDistributionWarning, warn_user
 from jointdist.lowrank.basis import Basis, host_features
-from jointdist.lowrank.novelty import TRUSTED, within
+from jointdist.lowrank.kernel_range import within
+from jointdist.lowrank.novelty import TRUSTED
 
 __all__ = ["Derived", "Fixed", "Queries", "by_parts", "differing_columns"]
 

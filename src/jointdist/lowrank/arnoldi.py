@@ -11,22 +11,14 @@ References
 """
 
 from collections.abc import Iterator
-from itertools import combinations_with_replacement
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from jointdist._array import Index, Matrix
+from jointdist.lowrank.monomials import factors_of, is_multiple
 
-__all__ = [
-    "arnoldi",
-    "factors_of",
-    "graded",
-    "independent",
-    "is_multiple",
-    "simplified",
-]
+__all__ = ["arnoldi", "independent", "simplified"]
 
 # Functions that are made orthogonal to the earlier ones at a time, by products of matrices.
 _CHUNK = 32
@@ -37,32 +29,6 @@ _DEPENDENT = 1e-9
 _INVISIBLE = 1e-12
 # The condition number up to which plain monomials are accurate enough without the recurrence.
 _SIMPLE_CONDITION = 200.0
-
-
-def graded(degree: int, d: int) -> Iterator[list[int]]:
-    """Yield exponents by total degree: an order that products keep."""
-    for total in range(degree + 1):
-        for factors in combinations_with_replacement(range(d), total):
-            yield [factors.count(i) for i in range(d)]
-
-
-def factors_of(exponents: Index) -> tuple[Index, Index]:
-    """Return two earlier functions whose product each stands for; the first is linear.
-
-    Of linear functions the first is the number of their column.
-    """
-    known = {tuple(e): j for j, e in enumerate(exponents.tolist())}
-    factors = np.zeros((2, len(exponents)), dtype=np.intp)
-    for j, e in enumerate(exponents.tolist()):
-        i = next((i for i, power in enumerate(e) if power), 0)
-        rest = e.copy()
-        rest[i] -= 1
-        linear = [int(k == i) for k in range(len(e))]
-        if sum(e) > 1:
-            factors[:, j] = known[tuple(linear)], known[tuple(rest)]
-        else:
-            factors[0, j] = i
-    return factors[0], factors[1]
 
 
 def arnoldi(exponents: Index, v: Matrix, root: Matrix) -> tuple[Matrix, Index, Matrix]:
@@ -152,10 +118,3 @@ def independent(exponents: Index, G: Matrix) -> tuple[Index, Matrix]:
         L[r, :r], L[r, r] = row, np.sqrt(left)
         kept = np.append(kept, j)
     return kept, L[: len(kept), : len(kept)]
-
-
-def is_multiple(exponents: Index, of: Index) -> NDArray[np.bool_]:
-    """Tell which monomials are multiples of any of some others."""
-    divides = np.all(of <= exponents[:, None, :], axis=2)
-    found: NDArray[np.bool_] = np.any(divides, axis=1)
-    return found

@@ -14,17 +14,11 @@ from jointdist.data.executor import Executor, executor_for
 from jointdist.data.table import Rows
 from jointdist.kernels import Kernel
 from jointdist.lowrank.factor import checked_goal, pivot_search
-from jointdist.lowrank.features import FeatureMap, kernel_diagonal
-from jointdist.lowrank.protocols import Features
+from jointdist.lowrank.features import FeatureMap
+from jointdist.lowrank.kernel_range import largest_kernel, within
 from jointdist.lowrank.randomized import rough_pivots
 
-__all__ = [
-    "TRUSTED",
-    "NoveltyDetector",
-    "largest_kernel",
-    "novelty_detector",
-    "within",
-]
+__all__ = ["TRUSTED", "NoveltyDetector", "novelty_detector"]
 
 # Answers revert to the marginal where features reproduce less than this share of what they
 # reproduce of the sample's kernel on average.
@@ -34,8 +28,6 @@ TRUSTED = 0.1
 _FULL_TRUST = 0.5
 # The tolerance and largest rank of the landmarks: a coarse picture of the sample is enough.
 _TOL, _MAX_RANK = 1e-3, 256
-# The share of all weight that rows of the largest kernel may have and still not count.
-_NEGLIGIBLE_WEIGHT = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,65 +119,3 @@ def novelty_detector(
     explained = 1 - found.error / found.trace if found.trace > 0 else 1.0
     most = largest_kernel(found.map, x, weights, executor)
     return NoveltyDetector(found.map, explained, most)
-
-
-def largest_kernel(
-    features: Features,
-    x: Rows,
-    weights: Vector | None = None,
-    executor: Executor | None = None,
-) -> float:
-    """Return the largest kernel of a row with itself; infinity if all are equal.
-
-    Rows that together have next to no weight do not count.
-
-    Parameters
-    ----------
-    features : Features
-        The features, with their kernel.
-    x : Rows
-        The rows of the sample.
-    weights : array of shape (n,), optional
-        Their weights.
-    executor : Executor, optional
-        How row blocks are worked on.
-    """
-    if not features.rank or features.equal_diagonal:
-        return np.inf
-
-    def block(_start: int, z: Array) -> Vector:
-        each: Vector = to_numpy(kernel_diagonal(features.kernel, z))
-        return each if weights is not None else each.max(keepdims=True)
-
-    found = np.concatenate(list(executor_for(x, executor).map(block, x)))
-    if weights is None:
-        return float(found.max())
-    order = np.argsort(-found)
-    share = np.cumsum(weights[order]) / weights.sum()
-    return float(found[order[np.searchsorted(share, _NEGLIGIBLE_WEIGHT, side="right")]])
-
-
-def within(features: Features, phi: Vector, z: Array, most: float) -> Vector:
-    """Return one for points within the range of the sample's kernel, less beyond it.
-
-    Beyond, it is the largest kernel of the sample over that of the point.
-
-    Parameters
-    ----------
-    features : Features
-        The features, with their kernel.
-    phi : array of shape (q, m)
-        The features at the points, in any rotation.
-    z : Array of shape (q, d)
-        The points.
-    most : float
-        The largest kernel of a row of the sample.
-    """
-    if np.isinf(most):
-        return np.ones(z.shape[0])
-    if features.complete:
-        whole = np.einsum("qm,qm->q", phi, phi)
-    else:
-        whole = to_numpy(kernel_diagonal(features.kernel, z))
-    whole = np.nan_to_num(whole, nan=np.inf)
-    return np.where(whole > most, most / np.maximum(whole, most), 1.0)

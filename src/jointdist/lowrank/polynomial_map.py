@@ -13,8 +13,8 @@ from scipy.linalg import solve_triangular
 
 from jointdist._array import Array, Index, Matrix, array_namespace, device, like, to_numpy
 from jointdist.kernels import Kernel
-from jointdist.lowrank.arnoldi import factors_of
 from jointdist.lowrank.features import Triangular, fingerprint
+from jointdist.lowrank.monomials import factors_of
 
 __all__ = ["PolynomialMap", "SampleKernel"]
 

@@ -11,33 +11,23 @@ from math import comb
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from jointdist._array import Array, Index, Matrix, array_namespace, like, to_numpy
+from jointdist._array import Matrix, like, to_numpy
 from jointdist.data.executor import Executor, one_blas_thread
 from jointdist.data.table import Rows
 from jointdist.errors import ToleranceWarning, warn_user
-from jointdist.lowrank.arnoldi import (
-    arnoldi,
-    graded,
-    independent,
-    is_multiple,
-    simplified,
-)
+from jointdist.lowrank.arnoldi import independent
 from jointdist.lowrank.moments import Moments, collect
 from jointdist.lowrank.polynomial_map import PolynomialMap
+from jointdist.lowrank.rough_polynomials import extreme_rows, rough_polynomials
 
-__all__ = [
-    "Polynomials",
-    "orthonormal_polynomials",
-]
+__all__ = ["Polynomials", "orthonormal_polynomials"]
 
 # Rows of the part on which functions are made orthonormal first (or four times the number of
-# functions), and the rows with the highest and lowest values of each column that join it.
-_PART_ROWS, _EXTREME_ROWS = 1 << 13, 32
+# functions).
+_PART_ROWS = 1 << 13
 # The condition number of a correction that loses at most 2.5 of 16 digits, and the passes over
 # all rows after which a warning says that it was not reached.
 _SAFE_CONDITION, _MAX_PASSES = 300.0, 6
-# The standard deviation of a scaled column below which it counts as constant: rounding.
-_CONSTANT = 1e-14
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,12 +126,12 @@ def orthonormal_polynomials(
     part = counted
     if len(counted) > (size := max(_PART_ROWS, 4 * max(functions))):
         part = np.random.default_rng(seed).choice(counted, size, replace=False)
-        part = np.union1d(part, _extremes(x, y, weights, executor))
+        part = np.union1d(part, extreme_rows(x, y, weights, executor))
     share = None if weights is None else weights[part] / weights.max()
     final = len(part) == len(counted)
     with one_blas_thread:  # the matrices are small
-        a = _rough_map(degrees[0], x.take(part), share, final)
-        b = _rough_map(degrees[1], y.take(part), share, final)
+        a = rough_polynomials(degrees[0], x.take(part), share, final)
+        b = rough_polynomials(degrees[1], y.take(part), share, final)
         for left in reversed(range(_MAX_PASSES)):
             sums = collect(a, b, x, y, weights, precision="float64", executor=executor)
             dropped = functions[0] - a.rank, functions[1] - b.rank
@@ -157,63 +147,3 @@ def orthonormal_polynomials(
     )
     warn_user(msg, ToleranceWarning)
     return found
-
-
-def _extremes(x: Rows, y: Rows, weights: Matrix | None, executor: Executor) -> Index:
-    """Return the numbers of rows with the highest and lowest values of each column.
-
-    At most one of either in each block of rows, and not too many.
-    """
-
-    def block(start: int, *tables: Array) -> Matrix:
-        ends = []
-        for z in tables:
-            xp = array_namespace(z)
-            low, high = xp.argmin(z, axis=0), xp.argmax(z, axis=0)
-            ends.append(
-                [*map(to_numpy, (-xp.min(z, axis=0), low, xp.max(z, axis=0), high))]
-            )
-        found = np.hstack(ends)  # how extreme, and at which row, downwards and upwards
-        found[1::2] += start
-        return found
-
-    found = np.stack(list(executor.map(block, x, y)))
-    size = np.concatenate([found[:, 0], found[:, 2]], axis=1)
-    rows = np.concatenate([found[:, 1], found[:, 3]], axis=1).astype(np.intp)
-    most = np.argsort(-size, axis=0)[:_EXTREME_ROWS]
-    chosen = np.unique(np.take_along_axis(rows, most, axis=0))
-    return chosen if weights is None else chosen[weights[chosen] > 0]
-
-
-def _rough_map(degree: int, Z: Array, weights: Matrix | None, final: bool) -> PolynomialMap:
-    """Return functions that are orthonormal over some rows.
-
-    Those that vanish there are dropped if ``final``; else other rows may need them.
-    """
-    z = to_numpy(Z)
-    w = np.full(len(z), 1.0) if weights is None else weights
-    w = w / w.sum()
-    size = np.abs(z).max(axis=0)
-    size[size == 0] = 1.0
-    centre = w @ (z / size)
-    scale = np.sqrt(w @ (z / size - centre) ** 2)
-    scale[scale <= _CONSTANT] = 1.0
-    exponents = np.array(list(graded(degree, z.shape[1])), dtype=np.intp)
-    R, kept, phi = arnoldi(exponents, ((z / size - centre) / scale).T, np.sqrt(w))
-    core = np.eye(len(R))
-    if len(kept) == len(R):
-        R, core = simplified(exponents, R, phi, w)
-    rough = PolynomialMap(
-        degree,
-        exponents,
-        like(centre * size, Z),
-        like(scale * size, Z),
-        like(R, Z),
-        like(core, Z),
-        doubtful=len(kept) < len(R),
-    )
-    if not final:
-        return rough
-    multiple = is_multiple(exponents, np.delete(exponents, kept, axis=0))
-    kept = kept[~multiple[kept]]
-    return rough.corrected(kept, np.eye(len(kept)))

@@ -1,4 +1,4 @@
-"""Location-scale models: location plus scale times a residual, learned in this order."""
+"""The fit of a location-scale model: the location, then the scale, then the residuals."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,119 +6,25 @@ from typing import Any
 
 import numpy as np
 
-from jointdist._array import Vector, to_numpy
+from jointdist._array import Vector
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor, executor_for
-from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
-from jointdist.distributions.location_scale import ForecastConditions, LocationScale
-from jointdist.distributions.marginal import marginal_scores
 from jointdist.distributions.support_points import SupportPoints, most_values
 from jointdist.errors import warn_user
 from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import family_of
-from jointdist.lowrank.novelty import NoveltyDetector, novelty_detector
+from jointdist.lowrank.novelty import novelty_detector
 from jointdist.models.jdl import JointDistribution
+from jointdist.models.location_scale_model import LocationScaleModel
+from jointdist.regression.fitted_scale import constant_scale
 from jointdist.regression.leakage import hide_residuals
-from jointdist.regression.location import StackedLocation, fit_location
-from jointdist.regression.out_of_fold import as_table
-from jointdist.regression.scale import (
-    Scale,
-    constant_scale,
-    fit_scale,
-    forecast_kernel,
-)
-from jointdist.regression.splits import Training
+from jointdist.regression.location import fit_location
+from jointdist.regression.protocols import Scale
+from jointdist.regression.scale import fit_scale, forecast_kernel
+from jointdist.regression.training import Training
 
-__all__ = [
-    "LocationScaleModel",
-    "LocationScaleSpec",
-    "fit_location_scale",
-    "is_discrete",
-    "warn_if_unused",
-]
-
-
-@dataclass(frozen=True, eq=False)
-class LocationScaleModel:
-    """Distributions of location plus scale times a residual, all learned.
-
-    Attributes
-    ----------
-    location : StackedLocation
-        The regressors of the location.
-    scale : Scale
-        The scale.
-    residuals : JointDistribution
-        The distribution of the residual given the location.
-    detector : NoveltyDetector
-        Tells rows that are out of distribution.
-    explained : array of shape (r,)
-        The variance of the out-of-fold forecasts.
-    unexplained : array of shape (r,)
-        The mean square of the out-of-fold residuals.
-    encodings : tuple of Encoding
-        How the columns of X and of Y became numbers.
-    marginal : SupportPoints
-        The observed outcomes.
-    executor : Executor, optional
-        How row blocks are worked on.
-    """
-
-    location: StackedLocation
-    scale: Scale
-    residuals: JointDistribution
-    detector: NoveltyDetector
-    explained: Vector
-    unexplained: Vector
-    encodings: tuple[Encoding, Encoding]
-    marginal: SupportPoints
-    executor: Executor | None
-
-    def given(self, x: Rows, X: object) -> LocationScale:
-        """Return the conditional distributions of Y given rows of X.
-
-        Out of distribution they are about as wide as the sample: the variance that
-        forecasts explain is added to that of the residual.
-
-        Parameters
-        ----------
-        x : Rows
-            The rows, encoded.
-        X : array, DataFrame or sequence
-            The same rows, as users give them.
-        """
-        table = as_table(X, self.encodings[0], x)
-        novelty = self.detector.novelty(x, self.executor)
-        doubt = self.detector.doubt(novelty)
-        shift = self.location.predict(x, table, doubt, self.executor)
-        p = Rows(shift, x.where, "x")
-        stretch = self.scale.at(x, p, self.executor)
-        unknown = self.explained + np.maximum(self.unexplained - stretch**2, 0.0)
-        stretch = np.sqrt(stretch**2 + doubt[:, None] * unknown)
-        return LocationScale(
-            residuals=self.residuals._fitted.of_y(p).normalised,  # noqa: SLF001
-            conditions=ForecastConditions(x, self.encodings[0], novelty),
-            location=shift,
-            scale=stretch,
-            encoding=self.encodings[1],
-            unit=self.marginal.units(),
-        )
-
-    def skill(self, sample: Sample, X: object) -> float:
-        """Return one minus the mean energy score over that of the observed outcomes.
-
-        Parameters
-        ----------
-        sample : Sample
-            Rows and outcomes, encoded, with weights.
-        X : array, DataFrame or sequence
-            The same rows of X, as users give them.
-        """
-        points, w = to_numpy(sample.y.read(0, sample.n)), sample.weights
-        scores = self.given(sample.x, X).energy_scores(points)[0]
-        marginal = np.average(marginal_scores(self.marginal, points), weights=w)
-        return 1 - float(np.average(scores, weights=w) / marginal)
+__all__ = ["LocationScaleSpec", "fit_location_scale", "is_discrete", "warn_if_unused"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,8 @@ from jointdist.distributions.kernel_support import KernelSupport
 from jointdist.distributions.linear import LinearDistributions
 from jointdist.distributions.signed import Signed
 from jointdist.lowrank.basis import Basis, host_features
-from jointdist.lowrank.novelty import TRUSTED, largest_kernel
+from jointdist.lowrank.kernel_range import largest_kernel
+from jointdist.lowrank.novelty import TRUSTED
 from jointdist.lowrank.ridge import leave_one_out_residuals
 from jointdist.projection.isotonic import IsotonicProjector
 from jointdist.projection.projected import TUNING_ROWS, Projector

@@ -18,7 +18,8 @@ from jointdist.distributions.linear import LinearDistributions
 from jointdist.distributions.marginal import marginal_scores
 from jointdist.errors import InfeasibleError
 from jointdist.lowrank.basis import Basis, host_features
-from jointdist.lowrank.novelty import TRUSTED, largest_kernel
+from jointdist.lowrank.kernel_range import largest_kernel
+from jointdist.lowrank.novelty import TRUSTED
 from jointdist.lowrank.ridge import leave_one_out_residuals
 from jointdist.models._arguments import PairedData
 from jointdist.models.pivot_support import pivot_support, summed_weights

@@ -18,7 +18,6 @@ from jointdist.errors import require
 from jointdist.kernels import Kernel
 from jointdist.models._arguments import PairedData, read_pair, read_x, set_columns, y_for_Y
 from jointdist.models._location_scale import (
-    LocationScaleModel,
     LocationScaleSpec,
     fit_location_scale,
     is_discrete,
@@ -26,10 +25,12 @@ from jointdist.models._location_scale import (
 )
 from jointdist.models.base import DistributionEstimator
 from jointdist.models.jdl import JointDistribution
+from jointdist.models.location_scale_model import LocationScaleModel
+from jointdist.regression.fitted_scale import ScaleRegression
 from jointdist.regression.location import require_regressor
-from jointdist.regression.out_of_fold import as_table
-from jointdist.regression.scale import ScaleRegression
-from jointdist.regression.splits import Training, require_splits
+from jointdist.regression.splits import require_splits
+from jointdist.regression.tables import as_table
+from jointdist.regression.training import Training
 from jointdist.selection.config import require_selection
 
 __all__ = ["DistributionRegressor"]

@@ -13,7 +13,6 @@ from jointdist.errors import Text, is_whole, require
 
 __all__ = ["Line", "along", "middle"]
 
-
 _SAMPLED_ROWS = 100_000  # rows from which ranges and medians are taken, at most: for speed
 _SHOWN_POINTS = 2_000  # rows that are shown, at most: more make points run together
 _NAMED_COLUMNS = 3  # fixed columns whose values fit into a title

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ridge_path", "scale_map"]
 
-
 _FAR = 4.0  # median distances from the best score, beyond which scores are cut off: by eye
 
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["eigenvalues", "trace_error"]
 
-
 _STYLES = {"X": ("C0", "-"), "Y": ("C1", "--"), "": ("C0", "-")}
 _ROUNDING = 1e-6  # share of the trace that rounding may change
 

@@ -11,10 +11,11 @@ from jointdist.programs.grid import grid_positive
 from jointdist.programs.logistic import LogisticSolution, logistic
 from jointdist.programs.objective import Objective, closed_form
 from jointdist.programs.pivot import pivot_positive
+from jointdist.programs.product_bounds import product_bounds
 from jointdist.programs.solution import Certificate, Solution, Status
 from jointdist.programs.sos import SumOfSquares, sum_of_squares
 from jointdist.programs.spectral import spectral_ball
-from jointdist.programs.tightened import product_bounds, tightened
+from jointdist.programs.tightened import tightened
 
 __all__ = [
     "Blocks",

@@ -5,18 +5,16 @@ coefficients but the intercepts.
 """
 
 import math
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from jointdist._array import Matrix, Vector
+from jointdist.programs._logistic_loss import ClassLoss, Codes, SoftmaxLoss, TwoClassLoss
 from jointdist.programs.feature_blocks import Blocks
 
-__all__ = ["Codes", "Likelihood", "Point"]
-
-Codes: TypeAlias = NDArray[np.intp]
+__all__ = ["Likelihood", "Point"]
 
 _LARGE = 1 << 24  # numbers in the matrices of all classes together: 128 MiB
 
@@ -30,72 +28,6 @@ class Point(NamedTuple):
     state: Matrix  # of each row, from which its second derivatives follow
     trace: float  # of the second derivatives in the intercepts
     inverse: Matrix  # of the same, a pseudoinverse
-
-
-class _Loss(Protocol):
-    """A loss of scores ``f`` of shape (b, k), with two derivatives."""
-
-    def __call__(self, f: Matrix, y: Codes) -> tuple[Vector, Matrix, Matrix]:
-        """Return the losses, their gradients, and the states."""
-        ...
-
-    def bend(self, state: Matrix, f: Matrix) -> Matrix:
-        """Return the second derivatives times ``f``."""
-        ...
-
-    def curvature(self, state: Matrix) -> Matrix:
-        """Return the second derivatives in each score."""
-        ...
-
-    def total(self, state: Matrix, w: Vector) -> Matrix:
-        """Return the sum of the second derivatives over the rows, of shape (k, k)."""
-        ...
-
-
-class _Two:
-    """The logistic loss; the state is its second derivative."""
-
-    def __call__(self, f: Matrix, y: Codes) -> tuple[Vector, Matrix, Matrix]:
-        sign = (1.0 - 2.0 * y)[:, None]
-        against, towards = expit(sign * f), expit(-sign * f)
-        losses = np.logaddexp(0.0, sign * f)[:, 0]
-        return losses, sign * against, against * towards
-
-    def bend(self, state: Matrix, f: Matrix) -> Matrix:
-        return state * f
-
-    def curvature(self, state: Matrix) -> Matrix:
-        return state
-
-    def total(self, state: Matrix, w: Vector) -> Matrix:
-        return (w @ state)[:, None]
-
-
-class _Several:
-    """The symmetric softmax; the state is the probabilities."""
-
-    def __call__(self, f: Matrix, y: Codes) -> tuple[Vector, Matrix, Matrix]:
-        rows = np.arange(len(y))
-        top, own = f.max(axis=1), f[rows, y]
-        p = np.exp(f - top[:, None])
-        others = p.copy()
-        others[rows, y] = 0.0
-        rest, sums = others.sum(axis=1), p.sum(axis=1)
-        losses = np.where(own == top, np.log1p(rest), np.log(sums) + (top - own))
-        others[rows, y] = -rest  # without the cancellation of p - 1
-        return losses, others / sums[:, None], p / sums[:, None]
-
-    def bend(self, state: Matrix, f: Matrix) -> Matrix:
-        mean = np.einsum("ij,ij->i", state, f)
-        product: Matrix = state * (f - mean[:, None])
-        return product
-
-    def curvature(self, state: Matrix) -> Matrix:
-        return state * (1 - state)
-
-    def total(self, state: Matrix, w: Vector) -> Matrix:
-        weighted = w[:, None] * state
-        return np.diag(weighted.sum(axis=0)) - weighted.T @ state
 
 
 class Likelihood:
@@ -113,7 +45,7 @@ class Likelihood:
         self.unit = float(weights.max())  # of the objective, so that no square overflows
         self.blocks, self.codes, self.ridge = blocks, codes, ridge / self.unit
         self.weights = weights / self.unit
-        self.loss: _Loss = _Two() if classes == 2 else _Several()
+        self.loss: ClassLoss = TwoClassLoss() if classes == 2 else SoftmaxLoss()
         self.k = 1 if classes == 2 else classes
         self.penalty = np.r_[
             np.full(blocks.m, self.ridge), np.zeros(blocks.width - blocks.m)

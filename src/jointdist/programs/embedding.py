@@ -22,14 +22,8 @@ from jointdist._array import Matrix, Vector
 from jointdist.data.executor import one_blas_thread
 from jointdist.data.table import as_rows
 from jointdist.errors import Text, is_number, is_whole, require
-from jointdist.programs._embedding_dual import (
-    Dual,
-    Problem,
-    Scope,
-    finished,
-    infeasible,
-    unbound,
-)
+from jointdist.programs._embedding_dual import Dual, finished, infeasible, unbound
+from jointdist.programs._embedding_problem import Problem, Scope
 from jointdist.programs._embedding_rows import on_sample
 from jointdist.programs.nnls import nearest_in_hull, nonnegative
 from jointdist.programs.objective import Objective

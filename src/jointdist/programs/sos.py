@@ -25,10 +25,11 @@ import numpy as np
 from jointdist._array import Matrix, Vector
 from jointdist.data.executor import one_blas_thread
 from jointdist.errors import Text, is_number, is_whole, require
+from jointdist.programs._anderson import iterate
 from jointdist.programs._sos_interior import interior
 from jointdist.programs._sos_map import Products, Squares
 from jointdist.programs._sos_splitting import Projected
-from jointdist.programs._splitting import finished, iterate
+from jointdist.programs._splitting import finished
 from jointdist.programs.objective import Objective
 from jointdist.programs.solution import Solution
 

@@ -15,13 +15,8 @@ from jointdist.data.executor import Executor, executor_for, one_blas_thread
 from jointdist.kernels import Kernel
 from jointdist.kernels.ard import fit_length_scales, with_length_scales
 from jointdist.kernels.median_heuristic import Family
-from jointdist.regression.kernel_fit import (
-    KernelFit,
-    RegressionData,
-    draw_rows,
-    fit_kernel,
-    validation_rows,
-)
+from jointdist.regression.kernel_fit import KernelFit, fit_kernel
+from jointdist.regression.regression_data import RegressionData, draw_rows, validation_rows
 
 __all__ = ["choose_kernels"]
 

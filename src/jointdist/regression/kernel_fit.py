@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jointdist._array import Index, Vector
+from jointdist._array import Vector
 from jointdist.data.executor import Executor, executor_for
 from jointdist.data.table import Rows
 from jointdist.kernels import Kernel
@@ -12,54 +12,15 @@ from jointdist.kernels.median_heuristic import Family
 from jointdist.lowrank.factor import checked_goal, pivot_search
 from jointdist.lowrank.randomized import rough_pivots
 from jointdist.lowrank.ridge import RidgeRegression, ridge_regression
+from jointdist.regression.regression_data import RegressionData, validation_rows
 
-__all__ = ["KernelFit", "RegressionData", "draw_rows", "fit_kernel", "validation_rows"]
+__all__ = ["KernelFit", "fit_kernel"]
 
 # From interpolation, up to rounding, to nearly the mean, in half decades.
 _RIDGES = 10.0 ** np.arange(-12, 1.1, 0.5)
 # The share of the trace of the kernel matrix that its factor may lose. Near rounding, as
 # outcomes may have no noise; the largest rank usually stops the factorisation before.
 _TOL = 1e-10
-# Rows on which leave-one-out errors are compared. A power of two: their relative standard
-# error is then about 2 %, and candidates are compared on the same rows.
-_VALIDATED = 4096
-
-
-@dataclass(frozen=True, eq=False)
-class RegressionData:
-    """Rows of X with the targets that they are to explain.
-
-    Attributes
-    ----------
-    x : Rows
-        The rows of X, encoded.
-    targets : array of shape (n, r)
-        The targets.
-    weights : array of shape (n,), optional
-        The weights of the rows.
-    """
-
-    x: Rows
-    targets: Vector
-    weights: Vector | None = None
-
-    @property
-    def n(self) -> int:
-        """The number of rows."""
-        return self.x.n
-
-    def take(self, rows: Index) -> "RegressionData":
-        """Return the rows of the given indices; the data itself if these are all.
-
-        Parameters
-        ----------
-        rows : array of int
-            Distinct indices of rows.
-        """
-        if len(rows) == self.n:
-            return self
-        weights = None if self.weights is None else self.weights[rows]
-        return RegressionData(self.x.subset(rows), self.targets[rows], weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,36 +117,3 @@ def fit_kernel(
     )
     least = errors.min(axis=0) / np.where(variance > 0, variance, 1.0)
     return KernelFit(kernel, regression, ridges[errors.argmin(axis=0)], float(least.mean()))
-
-
-def validation_rows(data: RegressionData, random_state: int) -> Index:
-    """Return the indices of up to 4,096 rows on which leave-one-out errors are compared.
-
-    Parameters
-    ----------
-    data : RegressionData
-        All rows; many are drawn in proportion to their weights.
-    random_state : int
-        The seed.
-    """
-    return draw_rows(data, _VALIDATED, np.random.default_rng(random_state))
-
-
-def draw_rows(data: RegressionData, most: int, rng: np.random.Generator) -> Index:
-    """Return the sorted indices of at most so many rows, drawn in proportion to weights.
-
-    Parameters
-    ----------
-    data : RegressionData
-        All rows.
-    most : int
-        How many there may be.
-    rng : Generator
-        Draws them, if not all are taken.
-    """
-    if data.n <= most:
-        return np.arange(data.n)
-    weights = data.weights
-    share = None if weights is None else weights / weights.sum()
-    most = most if weights is None else min(most, int(np.count_nonzero(weights)))
-    return np.sort(rng.choice(data.n, most, replace=False, p=share))

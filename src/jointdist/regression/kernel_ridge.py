@@ -10,13 +10,9 @@ from jointdist.data.table import Rows
 from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import Family
 from jointdist.regression.kernel_choice import choose_kernels
-from jointdist.regression.kernel_fit import (
-    KernelFit,
-    RegressionData,
-    fit_kernel,
-    validation_rows,
-)
+from jointdist.regression.kernel_fit import KernelFit, fit_kernel
 from jointdist.regression.kriging import Kriging, kriging
+from jointdist.regression.regression_data import RegressionData, validation_rows
 from jointdist.regression.stacking import stacking_weights
 
 __all__ = ["KernelRegression", "kernel_regression"]

@@ -21,7 +21,7 @@ from jointdist.data.table import Rows
 from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import Family
 from jointdist.lowrank.features import kernel_matrix
-from jointdist.regression.kernel_fit import RegressionData
+from jointdist.regression.regression_data import RegressionData
 
 __all__ = ["Kriging", "kriging"]
 
@@ -160,7 +160,7 @@ def kriging(
     >>> import numpy as np
     >>> from jointdist.data.encoding import learn_encoding
     >>> from jointdist.kernels.median_heuristic import Family
-    >>> from jointdist.regression.kernel_fit import RegressionData
+    >>> from jointdist.regression.regression_data import RegressionData
     >>> from jointdist.regression.kriging import kriging
     >>> coded = learn_encoding(np.linspace(0, 9, 300)[:, None], where="", name="")
     >>> data = RegressionData(coded.rows, np.sin(coded.rows.source))

@@ -1,146 +1,34 @@
 """The location of outcomes given x: regressors with out-of-fold forecasts, stacked."""
 
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingRegressor
 
 from jointdist._array import Vector, to_numpy
 from jointdist.data.executor import Executor
-from jointdist.data.table import Rows
 from jointdist.errors import require
-from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import Family
-from jointdist.regression.kernel_fit import RegressionData
+from jointdist.regression.boosting import gradient_boosting
+from jointdist.regression.fitted_location import (
+    EncodedLocation,
+    KernelLocation,
+    StackedLocation,
+    TableLocation,
+)
 from jointdist.regression.kernel_ridge import KernelRegression, kernel_regression
-from jointdist.regression.out_of_fold import FoldModels, out_of_fold, seeded
-from jointdist.regression.splits import Training
+from jointdist.regression.out_of_fold import out_of_fold, seeded
+from jointdist.regression.protocols import Location
+from jointdist.regression.regression_data import RegressionData
 from jointdist.regression.stacking import stacking_weights
+from jointdist.regression.training import Training
 
-__all__ = ["Location", "StackedLocation", "fit_location", "require_regressor"]
+__all__ = ["fit_location", "require_regressor"]
 
 # The largest rank of a factor of a kernel matrix: that of kernels which are chosen in all
 # estimators, seconds for 10,000 rows.
 _RANK = 1024
 # Rows below which "auto" is kernel regression alone: folds are too small for trees.
 _SMALL = 50
-# Rows from which trees have 63 leaves instead of 15.
-_MANY, _LEAVES = 5_000, (15, 63)
-
-
-class Location(Protocol):
-    """A fitted regressor of the location."""
-
-    @property
-    def model(self) -> Any:
-        """The regressor, as users see it."""
-
-    @property
-    def kernel(self) -> Kernel | None:
-        """The leading kernel of a kernel regression; None for others."""
-
-    def predict(
-        self, x: Rows, table: Any, doubt: Vector, executor: Executor | None
-    ) -> Vector:
-        """Return forecasts at rows, ``(q, r)``.
-
-        Parameters
-        ----------
-        x : Rows
-            The rows, encoded.
-        table : array or DataFrame
-            The same rows, as users give them.
-        doubt : array of shape (q,)
-            How far the rows are out of distribution, from zero to one.
-        executor : Executor, optional
-            How row blocks are worked on.
-        """
-
-
-@dataclass(frozen=True, eq=False)
-class _KernelLocation:
-    """Kernel regression, which reverts to the mean out of distribution."""
-
-    model: KernelRegression
-
-    @property
-    def kernel(self) -> Kernel | None:
-        return self.model.kernel
-
-    def predict(
-        self, x: Rows, table: Any, doubt: Vector, executor: Executor | None
-    ) -> Vector:
-        del table
-        mean = self.model.mean
-        found: Vector = mean + (1 - doubt)[:, None] * (
-            self.model.predict(x, executor) - mean
-        )
-        return found
-
-
-@dataclass(frozen=True, eq=False)
-class _EncodedLocation:
-    """Regressors that read categories as numbers."""
-
-    model: FoldModels
-    kernel: Kernel | None = None
-
-    def predict(
-        self, x: Rows, table: Any, doubt: Vector, executor: Executor | None
-    ) -> Vector:
-        del table, doubt, executor
-        return self.model.predict(to_numpy(x.read(0, x.n)))
-
-
-@dataclass(frozen=True, eq=False)
-class _TableLocation:
-    """Regressors that read tables as users give them."""
-
-    model: FoldModels
-    kernel: Kernel | None = None
-
-    def predict(
-        self, x: Rows, table: Any, doubt: Vector, executor: Executor | None
-    ) -> Vector:
-        del x, doubt, executor
-        return self.model.predict(table)
-
-
-@dataclass(frozen=True, eq=False)
-class StackedLocation:
-    """A weighted average of regressors of the location.
-
-    Attributes
-    ----------
-    parts : list of Location
-        The regressors.
-    weights : array of shape (k, r)
-        Their weights for each column of outcomes; the sum is one.
-    """
-
-    parts: list[Location]
-    weights: Vector
-
-    @property
-    def kernel(self) -> Kernel | None:
-        """The leading kernel of kernel regression; None if there is none."""
-        kernels = (part.kernel for part in self.parts)
-        return next((kernel for kernel in kernels if kernel is not None), None)
-
-    def predict(
-        self, x: Rows, table: Any, doubt: Vector, executor: Executor | None
-    ) -> Vector:
-        """Return forecasts at rows, ``(q, r)``.
-
-        Parameters
-        ----------
-        x, table, doubt, executor
-            As for each :class:`Location`.
-        """
-        found = [part.predict(x, table, doubt, executor) for part in self.parts]
-        average: Vector = np.einsum("kr,kqr->qr", self.weights, np.stack(found))
-        return average
 
 
 def require_regressor(where: str, regressor: Any) -> None:
@@ -230,17 +118,17 @@ def _kernels(
         for split in data.splits:
             fit, _ = fitted(every.take(split.fit))
             forecasts[split.out] = fit.predict(sample.x.subset(split.out), executor)
-    return _KernelLocation(model), forecasts
+    return KernelLocation(model), forecasts
 
 
 def _boosted(data: Training, family: Family, where: str) -> tuple[Location, Vector]:
     """Return gradient boosting of encoded rows, with out-of-fold forecasts."""
     categorical = [known is not None for known in family.encoding.categories]
-    regressor = _boosting(categorical, data.sample.n)
+    regressor = gradient_boosting(categorical, data.sample.n)
     z = to_numpy(data.sample.x.read(0, data.sample.n))
     rows = z, data.outcomes, data.sample.weights
     models, forecasts = out_of_fold(regressor, *rows, splits=data.splits, where=where)
-    return _EncodedLocation(models), forecasts
+    return EncodedLocation(models), forecasts
 
 
 def _as_given(regressor: Any, data: Training, where: str) -> tuple[Location, Vector]:
@@ -248,17 +136,4 @@ def _as_given(regressor: Any, data: Training, where: str) -> tuple[Location, Vec
     rows = data.table, data.given_outcomes, data.given.weights
     one, splits = seeded(regressor, data.seed), data.splits_given
     models, forecasts = out_of_fold(one, *rows, splits=splits, where=where)
-    return _TableLocation(models), forecasts[data.settled.rows]
-
-
-def _boosting(categorical: list[bool], n: int) -> Any:
-    """Return gradient boosting: slow and long, as many learners are averaged."""
-    return HistGradientBoostingRegressor(
-        learning_rate=0.05,
-        max_iter=400,
-        max_leaf_nodes=_LEAVES[n >= _MANY],
-        min_samples_leaf=5,
-        categorical_features=categorical if any(categorical) else None,
-        early_stopping=False,
-        random_state=0,
-    )
+    return TableLocation(models), forecasts[data.settled.rows]

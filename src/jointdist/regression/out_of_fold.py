@@ -3,47 +3,18 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from jointdist._array import Index, Vector, to_numpy
-from jointdist.data.encoding import Encoding
-from jointdist.data.table import Rows
+from jointdist._array import Vector
 from jointdist.errors import Text, require
+from jointdist.regression.splits import Split
+from jointdist.regression.tables import take_rows
 
-__all__ = ["FoldModels", "Split", "as_table", "out_of_fold", "seeded", "take_rows"]
-
-
-class Split(NamedTuple):
-    """The rows of a fold: indices to fit to, and to hold out.
-
-    Attributes
-    ----------
-    fit : array of int
-        The rows that a model is fitted to.
-    out : array of int
-        The rows that are held out.
-    """
-
-    fit: Index
-    out: Index
-
-    @classmethod
-    def without(cls, out: Index, n: int) -> "Split":
-        """Return the split that fits to all of n rows but those that are held out.
-
-        Parameters
-        ----------
-        out : array of int
-            The rows that are held out.
-        n : int
-            The number of all rows.
-        """
-        return cls(np.setdiff1d(np.arange(n), out), out)
+__all__ = ["FoldModels", "out_of_fold", "seeded"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,36 +142,3 @@ def _forecast(where: str, model: Any, X: Any) -> Vector:
     rule = "one whose forecasts are finite"
     require(good, where, "regressor", rule, Text(f"NaN or infinity of {name}"))
     return found.reshape(n)
-
-
-def take_rows(X: Any, rows: Index) -> Any:
-    """Return rows of a table, in the type of the table.
-
-    Parameters
-    ----------
-    X : array, DataFrame or sequence
-        The table.
-    rows : array of int
-        The indices of the rows.
-    """
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
-        return frame[rows].to_native()
-    return X[rows] if hasattr(X, "shape") else [X[i] for i in rows]
-
-
-def as_table(X: Any, encoding: Encoding, x: Rows) -> Any:
-    """Return rows of X as regressors read them: numbers, or the table that users give.
-
-    Parameters
-    ----------
-    X : array, DataFrame or sequence
-        The rows, as users give them.
-    encoding : Encoding
-        How their columns became numbers.
-    x : Rows
-        The rows, encoded.
-    """
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    as_given = isinstance(frame, nw.DataFrame) or not encoding.numeric
-    return X if as_given else to_numpy(x.read(0, x.n))

@@ -5,9 +5,6 @@ The targets are :math:`\log(e^2 + c^2)` for out-of-fold residuals :math:`e`, wit
 half of the prediction is the logarithm of the scale.
 """
 
-from dataclasses import dataclass
-from typing import Any, Protocol, Self
-
 import numpy as np
 
 from jointdist._array import Vector
@@ -16,17 +13,12 @@ from jointdist.data.executor import Executor
 from jointdist.data.table import Rows
 from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import family_of
-from jointdist.regression.kernel_fit import KernelFit, RegressionData, fit_kernel
+from jointdist.regression.fitted_scale import ScaleRegression
+from jointdist.regression.kernel_fit import KernelFit, fit_kernel
+from jointdist.regression.regression_data import RegressionData
 from jointdist.regression.stacking import stacking_weights
 
-__all__ = [
-    "ConstantScale",
-    "Scale",
-    "ScaleRegression",
-    "constant_scale",
-    "fit_scale",
-    "forecast_kernel",
-]
+__all__ = ["fit_scale", "forecast_kernel"]
 
 # The constant c in units of the median absolute residual: a tenth bounds the logarithm of
 # the residuals that happen to be near zero, and leaves the others as they are.
@@ -41,100 +33,6 @@ _RIDGES = 10.0 ** np.arange(-4, 2.1, 0.5)
 # The length scale of the kernel of the forecast, in units of the median heuristic. Half, as
 # the shape of residuals varies within the range of the forecast.
 _NARROW = 0.5
-
-
-class Scale(Protocol):
-    """The scale of outcomes, as a function of x and the forecast."""
-
-    @property
-    def value(self) -> Any:
-        """What users see: the numbers of a constant scale, or the regression."""
-
-    def at(self, x: Rows, p: Rows, executor: Executor | None = None) -> Vector:
-        """Return the scales at rows, ``(q, r)``."""
-
-
-@dataclass(frozen=True, eq=False)
-class ConstantScale:
-    """A scale for each column of outcomes, whatever x is.
-
-    Attributes
-    ----------
-    value : array of shape (r,)
-        The scales.
-    """
-
-    value: Vector
-
-    def at(self, x: Rows, p: Rows, executor: Executor | None = None) -> Vector:
-        """Return the scales at rows, ``(q, r)``.
-
-        Parameters
-        ----------
-        x, p : Rows
-            The rows of x, and their forecasts.
-        executor : Executor, optional
-            How row blocks are worked on.
-        """
-        del p, executor
-        return np.broadcast_to(self.value, (x.n, len(self.value)))
-
-
-@dataclass(frozen=True, eq=False)
-class ScaleRegression:
-    """Scales by regressions of the logarithms of squared residuals.
-
-    Attributes
-    ----------
-    on_forecast, on_x : KernelFit
-        The regression on the forecast, and that on x.
-    shares : array of shape (2, r)
-        Their weights in the average for each column; the sum is one.
-    ends : array of shape (2, r)
-        The least and the largest logarithm.
-    unit : array of shape (r,)
-        The factor of the scales with which residuals have standard deviation one.
-    """
-
-    on_forecast: KernelFit
-    on_x: KernelFit
-    shares: Vector
-    ends: Vector
-    unit: Vector
-
-    @property
-    def value(self) -> Self:
-        """The regression itself."""
-        return self
-
-    def at(self, x: Rows, p: Rows, executor: Executor | None = None) -> Vector:
-        """Return the scales at rows, ``(q, r)``.
-
-        Parameters
-        ----------
-        x, p : Rows
-            The rows of x, and their forecasts.
-        executor : Executor, optional
-            How row blocks are worked on.
-        """
-        found = [self.on_forecast.predict(p, executor), self.on_x.predict(x, executor)]
-        logs = np.einsum("kr,kqr->qr", self.shares, np.stack(found))
-        scales: Vector = self.unit * np.exp(np.clip(logs, *self.ends) / 2)
-        return scales
-
-
-def constant_scale(residuals: Vector, weights: Vector | None = None) -> ConstantScale:
-    """Return the root mean square of the residuals of each column; one if it is zero.
-
-    Parameters
-    ----------
-    residuals : array of shape (n, r)
-        The out-of-fold residuals.
-    weights : array of shape (n,), optional
-        The weights of the rows.
-    """
-    s = np.sqrt(np.average(residuals**2, axis=0, weights=weights))
-    return ConstantScale(np.where(s > 0, s, 1.0))
 
 
 def fit_scale(

@@ -1,111 +1,43 @@
-"""Training rows and folds: which rows regressors are fitted to, and which are held out."""
+"""Splits of rows: which are fitted to and which are held out, and those that users give."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jointdist._array import Index, Vector, to_numpy
-from jointdist.data.sample import CanonicalOrder, Sample, canonical_order, held_out
+from jointdist.data.sample import Sample
 from jointdist.errors import Text, is_whole, require
-from jointdist.regression.out_of_fold import Split, take_rows
 
-__all__ = ["Training", "require_splits"]
-
-# Up to so many rows, whole weights are replaced by repeated rows: a memory budget.
-_REPEATED = 1 << 16
+__all__ = ["Split", "checked_splits", "require_splits", "splits_among"]
 
 
-@dataclass(frozen=True, eq=False)
-class Training:
-    """Rows to learn from, with copies of a row merged, and how they are held out.
+class Split(NamedTuple):
+    """The rows of a fold: indices to fit to, and to hold out.
 
     Attributes
     ----------
-    given : Sample
-        The rows of positive weight that users give, encoded.
-    table : array or DataFrame
-        Their X, as regressors read it.
-    settled : CanonicalOrder
-        Which of these rows are learned from.
-    sample : Sample
-        The rows that are learned from.
-    given_splits : list of Split, optional
-        The splits of ``given``, if users give them.
-    folds : int
-        The number of folds otherwise.
-    seed : int
-        The seed of the folds.
+    fit : array of int
+        The rows that a model is fitted to.
+    out : array of int
+        The rows that are held out.
     """
 
-    given: Sample
-    table: Any
-    settled: CanonicalOrder
-    sample: Sample
-    given_splits: list[Split] | None
-    folds: int
-    seed: int
+    fit: Index
+    out: Index
 
-    @staticmethod
-    def of(given: Sample, table: Any, cv: Any, seed: int) -> "Training":
-        """Return the rows of positive weight, with copies of a row merged.
+    @classmethod
+    def without(cls, out: Index, n: int) -> "Split":
+        """Return the split that fits to all of n rows but those that are held out.
 
         Parameters
         ----------
-        given : Sample
-            The rows.
-        table : array or DataFrame
-            Their X, as regressors read it.
-        cv : int, splitter or iterable of splits
-            The number of folds, or the folds.
-        seed : int
-            The seed of the folds.
+        out : array of int
+            The rows that are held out.
+        n : int
+            The number of all rows.
         """
-        whole = is_whole(cv, least=2)
-        splits = None if whole else _splits(given, table, cv)
-        folds = cv if whole else 0
-        if given.weights is not None and not given.weights.all():
-            rows = np.flatnonzero(given.weights)
-            table, given = take_rows(table, rows), given.take(rows)
-            splits = None if splits is None else _among(rows, splits, given.x.where)
-        if given.weights is not None and (given.weights == given.weights[0]).all():
-            given = replace(given, weights=None)
-        if given.weights is None and given.distinct:
-            every = np.arange(given.n)
-            same = CanonicalOrder(every, None, every)
-            return Training(given, table, same, given, splits, folds, seed)
-        found = canonical_order(given, _REPEATED)
-        return Training(given, table, found, found.of(given), splits, folds, seed)
-
-    @property
-    def outcomes(self) -> Vector:
-        """The outcomes of the rows that are learned from, ``(n, r)``."""
-        return to_numpy(self.sample.y.read(0, self.sample.n))
-
-    @property
-    def given_outcomes(self) -> Vector:
-        """The outcomes of the rows that users give, ``(n, r)``."""
-        return to_numpy(self.given.y.read(0, self.given.n))
-
-    @property
-    def splits(self) -> list[Split]:
-        """The splits of the rows that are learned from."""
-        if self.given_splits is None:
-            n = self.sample.n
-            held = held_out(n, self.folds, self.seed)
-            return [Split.without(rows, n) for rows in held]
-        return _among(self.settled.rows, self.given_splits, self.given.x.where)
-
-    @property
-    def splits_given(self) -> list[Split]:
-        """The splits of the rows that users give; copies of a row are held out together."""
-        if self.given_splits is not None:
-            return self.given_splits
-        groups = self.settled.groups
-        folds = held_out(int(groups.max()) + 1, self.folds, self.seed)
-        held = (np.flatnonzero(np.isin(groups, fold)) for fold in folds)
-        return [Split.without(rows, len(groups)) for rows in held]
+        return cls(np.setdiff1d(np.arange(n), out), out)
 
 
 def require_splits(where: str, cv: Any) -> None:
@@ -125,8 +57,18 @@ def require_splits(where: str, cv: Any) -> None:
     require(several, where, "cv", rule, cv)
 
 
-def _splits(given: Sample, table: Any, cv: Any) -> list[Split]:
-    """Return the splits of users, after checking that each row is held out once."""
+def checked_splits(given: Sample, table: Any, cv: Any) -> list[Split]:
+    """Return the splits that users give, after checking that each row is held out once.
+
+    Parameters
+    ----------
+    given : Sample
+        The rows.
+    table : array or DataFrame
+        Their X, as regressors read it.
+    cv : splitter or iterable of splits
+        The argument.
+    """
     outcomes, n, where = to_numpy(given.y.read(0, given.n)), given.n, given.x.where
     y = outcomes[:, 0] if outcomes.shape[1] == 1 else outcomes
     rule = "pairs of numbers of rows, the second held out"
@@ -165,8 +107,18 @@ def _pairs(cv: Any, table: Any, y: Vector, where: str) -> Iterable[Any]:
         raise ValueError(msg) from error
 
 
-def _among(rows: Index, splits: list[Split], where: str) -> list[Split]:
-    """Return splits of all rows as splits of some of them."""
+def splits_among(rows: Index, splits: list[Split], where: str) -> list[Split]:
+    """Return splits of all rows as splits of some of them.
+
+    Parameters
+    ----------
+    rows : array of int
+        The indices of these rows.
+    splits : list of Split
+        The splits of all rows.
+    where : str
+        The caller, for messages.
+    """
     found = [
         Split(*(np.flatnonzero(np.isin(rows, side)) for side in one)) for one in splits
     ]

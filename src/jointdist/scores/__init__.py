@@ -11,22 +11,12 @@ docstring says otherwise, those of a :class:`~jointdist.ConditionalMeanEmbedding
 by their mass first.
 """
 
-from jointdist.scores.calibration import (
-    Reliability,
-    coverage,
-    pit,
-    reliability_curve,
-    width,
-)
+from jointdist.scores.calibration import coverage, pit, width
 from jointdist.scores.event_losses import brier_score, logistic_loss
-from jointdist.scores.losses import (
-    crps,
-    energy_score,
-    interval_score,
-    log_score,
-    pinball_loss,
-)
+from jointdist.scores.losses import crps, energy_score, log_score
 from jointdist.scores.moment_loss import second_moment_loss
+from jointdist.scores.quantile_losses import interval_score, pinball_loss
+from jointdist.scores.reliability import Reliability, reliability_curve
 from jointdist.scores.scorers import (
     DistributionScorer,
     make_distribution_scorer,

@@ -1,7 +1,6 @@
-"""Proper scores of distributions at observed outcomes, the lower the better.
+"""Proper scores of whole distributions at observed outcomes, the lower the better.
 
-Proper means that on average over outcomes no distribution has a lower score than the one that
-the outcomes follow.
+On average, no distribution has a lower proper score than the one that the outcomes follow.
 """
 
 import numpy as np
@@ -12,7 +11,7 @@ from jointdist.distributions.conditional import Conditional
 from jointdist.errors import Text, is_number, require
 from jointdist.scores.outcomes import column_of, outcomes_of
 
-__all__ = ["crps", "energy_score", "interval_score", "log_score", "pinball_loss"]
+__all__ = ["crps", "energy_score", "log_score"]
 
 
 def crps(dist: Conditional, y: object) -> Vector:
@@ -92,78 +91,6 @@ def energy_score(dist: Conditional, y: object, *, units: ArrayLike | None = None
     return scores / unit if width == 1 and dists.encoding.numeric else scores
 
 
-def pinball_loss(dist: Conditional, y: object, levels: ArrayLike) -> Vector:
-    """Return the pinball losses of quantiles; lower is better.
-
-    ``max(p * (y - v), (p - 1) * (y - v))`` for the quantile v at the level p. Twice the
-    mean over all levels is the CRPS, if no weight is negative.
-
-    Parameters
-    ----------
-    dist : Conditional
-        Distributions of one column of numbers.
-    y : array, Series or sequence of shape (q,)
-        The observed outcomes.
-    levels : float or array of shape (l,)
-        Levels between zero and one.
-
-    Returns
-    -------
-    array of shape (q,) or (q, l)
-        The losses.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import jointdist as jd
-    >>> from jointdist import scores
-    >>> y = np.arange(5.0)
-    >>> dist = jd.JointDistribution().fit(y[:, None], y).marginal("y")
-    >>> scores.pinball_loss(dist, [4.0], [0.1, 0.5]).round(6)
-    array([[0.4, 1. ]])
-    """
-    pairs = column_of("pinball_loss", dist, y)
-    v, p = dist.quantile(levels), np.asarray(levels)
-    away = (pairs.points if p.ndim else pairs.column) - v
-    return np.maximum(p * away, (p - 1) * away)
-
-
-def interval_score(dist: Conditional, y: object, level: float = 0.9) -> Vector:
-    """Return the interval scores of central intervals, by Winkler; lower is better.
-
-    The width, and ``2 / (1 - level)`` times the distance of ``y`` to the interval.
-
-    Parameters
-    ----------
-    dist : Conditional
-        Distributions of one column of numbers.
-    y : array, Series or sequence of shape (q,)
-        The observed outcomes.
-    level : float, default=0.9
-        The probability inside; half of the rest is on either side.
-
-    Returns
-    -------
-    array of shape (q,)
-        The scores.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import jointdist as jd
-    >>> from jointdist import scores
-    >>> y = np.arange(5.0)
-    >>> dist = jd.JointDistribution().fit(y[:, None], y).marginal("y")
-    >>> scores.interval_score(dist, [5.0], 0.5).round(6)  # two beyond [1, 3]
-    array([10.])
-    """
-    y = column_of("interval_score", dist, y).column
-    low, high = dist.interval(level).T
-    outside = np.maximum(low - y, 0) + np.maximum(y - high, 0)
-    score: Vector = high - low + 2 / (1 - level) * outside
-    return score
-
-
 def log_score(dist: Conditional, y: object, *, floor: float = 0.0) -> Vector:
     """Return minus the logarithm of the density at the outcomes; lower is better.
 
@@ -197,8 +124,7 @@ def log_score(dist: Conditional, y: object, *, floor: float = 0.0) -> Vector:
     array([0.75])
     """
     where = "log_score"
-    ok = is_number(floor, least=0)
-    require(ok, where, "floor", "a number, zero or positive", floor)
+    require(is_number(floor, least=0), where, "floor", "a number, zero or positive", floor)
     pairs = outcomes_of(where, dist, y)
     dists, points = pairs.dists.normalised, pairs.points
     kinds = {categories is None for categories in dists.encoding.categories}
