@@ -92,7 +92,7 @@ class TestFull:
         assert_allclose(dist.cdf([0.3, 3.1]), B @ below, atol=1e-10)
         assert_allclose(dist.prob(lambda y: y[:, 0] > 0), B @ (Y[:, 0] > 0), atol=1e-10)
 
-    def test_what_is_not_linear_is_of_the_law_divided_by_its_mass(self):
+    def test_what_is_not_linear_is_of_the_distribution_divided_by_its_mass(self):
         X, Y, rng = sample(80)
         y, Z = Y[:, 0], rng.normal(size=(7, 2))
         model = CME(Gaussian(3.0), regularization=1e-2, low_rank=False).fit(X, y)
@@ -186,7 +186,7 @@ class TestLowRank:
         assert_allclose(full.solution_.objective, value / n, rtol=1e-9)
 
     @pytest.mark.parametrize("low_rank", [True, False])
-    def test_few_rows_come_and_go(self, low_rank):
+    def test_incremental_updates_and_downdates_of_few_rows(self, low_rank):
         """They are fitted anew."""
         X, Y, _ = sample(400, 5)
         model = CME(Gaussian(2.0), Gaussian(2.0), regularization=1e-3, random_state=0)
@@ -222,7 +222,7 @@ class TestLowRank:
 
     @pytest.mark.parametrize("n", [500, 513, 2000, 4000])
     @pytest.mark.parametrize("seed", range(3))
-    def test_laws_are_sane_whatever_the_number_of_rows(self, n, seed):
+    def test_distributions_are_sane_whatever_the_number_of_rows(self, n, seed):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(n + 500, 2))
         y = X[:, 0] + 0.3 * rng.normal(size=n + 500)
@@ -264,7 +264,7 @@ class TestConstraints:
 
     @pytest.mark.parametrize("n", [100, 500])
     @pytest.mark.parametrize("scope", ["average", "sample"])
-    def test_laws_of_few_rows_are_sane(self, n, scope):
+    def test_distributions_of_few_rows_are_sane(self, n, scope):
         rng = np.random.default_rng(0)
         x = rng.normal(size=(n + 500, 1))
         y = x[:, 0] + rng.normal(size=n + 500)
@@ -310,12 +310,12 @@ class TestConstraints:
         assert model.solution_.status is Status.INFEASIBLE
 
     def test_of_the_full_estimator_there_are_none(self):
-        with pytest.raises(ValueError, match='`positivity` must be "none" if not `low_ra'):
+        with pytest.raises(ValueError, match='`positivity` must be "none" without `low_ra'):
             CME(low_rank=False, positivity="average").fit([[1.0], [2.0]], [1.0, 2.0])
 
 
-class TestLaws:
-    """What the laws of an embedding are asked."""
+class TestDistributions:
+    """Answers of the distributions of an embedding."""
 
     @pytest.fixture(scope="class")
     @staticmethod
@@ -333,7 +333,7 @@ class TestLaws:
         assert_allclose(np.trapezoid(dist.pdf(y), y), dist.mass(), rtol=1e-6)
 
     @pytest.mark.parametrize("low_rank", [True, False])
-    def test_the_density_is_as_wide_as_the_law(self, low_rank):
+    def test_the_density_is_as_wide_as_the_distribution(self, low_rank):
         x, e = np.random.default_rng(0).normal(size=(2, 1000))
         model = CME(low_rank=low_rank, selection=QUICK, random_state=0)
         model.fit(x[:, None], x + 0.5 * e)
@@ -367,7 +367,7 @@ class TestLaws:
     def test_draws_are_atoms(self, dist):
         assert np.isin(dist.sample(50, random_state=0), dist.support_points()).all()
 
-    def test_some_laws(self, dist):
+    def test_some_distributions(self, dist):
         assert_allclose(dist[1:].mean(), dist.mean()[1:])
         assert_allclose(dist[1:].mass(), dist.mass()[1:])
 
@@ -379,7 +379,7 @@ class TestLaws:
             assert near < 1e-3
             assert far > 0.999
 
-    def test_far_away_there_is_no_law(self):
+    def test_far_away_there_is_no_distribution(self):
         x = np.random.default_rng(0).normal(size=(300, 1))
         dist = CME(Gaussian(1.0), random_state=0).fit(x, x).given([[60.0]])
         assert_allclose(dist.mass(), 0, atol=1e-12)
@@ -387,7 +387,7 @@ class TestLaws:
         with pytest.warns(SignedDistributionWarning, match="have no distribution"):
             assert np.isnan(dist.median())
 
-    def test_hardly_any_mass_is_no_law(self):
+    def test_hardly_any_mass_is_no_distribution(self):
         rng = np.random.default_rng(0)
         x, y = rng.normal(size=(300, 1)), 1e5 * rng.standard_cauchy(size=(300, 2))
         model = CME(Gaussian(1.0), Gaussian(1e4), regularization=1.0, random_state=0)
@@ -420,7 +420,7 @@ class TestEstimator:
         noise = np.random.default_rng(1).normal(size=400)
         assert abs(model.fit(X, noise).score(X, noise)) < 0.2
 
-    def test_conditions_without_a_law_have_no_skill(self):
+    def test_conditions_without_a_distribution_have_no_skill(self):
         """Rows of next to no mass, of either sign, count as the sample does."""
         x = np.random.default_rng(0).normal(size=(600, 1))
         model = CME(Gaussian(1.0), random_state=0).fit(x, x)

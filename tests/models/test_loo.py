@@ -66,7 +66,7 @@ def left_out(F, targets, w, strength):
 class TestAgainstRegressions:
     """The closed form is a ridge regression of each function of Y."""
 
-    def test_coefficients_of_laws(self, data, weights):
+    def test_coefficients_of_distributions(self, data, weights):
         ridges = 10.0 ** -np.arange(1.0, 13)
         model = fitted(data, weights, regularization=ridges)
         F, P = functions(model, data)
@@ -126,7 +126,7 @@ class TestAgainstRegressions:
 class TestNoSignal:
     """Functions of which X tells nothing."""
 
-    def test_laws_are_the_marginal_law(self):
+    def test_distributions_are_the_marginal(self):
         rng = np.random.default_rng(3)
         data = rng.normal(size=(400, 2)), rng.normal(size=400)
         model = fitted(data)
@@ -240,7 +240,7 @@ class TestEstimator:
             ({"marginals": "total"}, "unless marginals=\"exact\". Got 'loo'"),
             (
                 {"kernel_x": "auto", "regularization": np.ones(12)},
-                "`regularization` must be .* where kernels are chosen. Got an array",
+                "`regularization` must be .* where kernels are selected. Got an array",
             ),
         ],
     )
