@@ -76,12 +76,8 @@ class Explicit:
         values, count = np.unique(self.z, return_counts=True)
         F = np.cumsum(self.w[:, order], axis=1)[:, np.cumsum(count) - 1]
         F[:, -1] = np.inf
-        return np.array(
-            [
-                [values[np.argmax(f >= level - ROUNDING)] for level in own]
-                for f, own in zip(F, levels, strict=True)
-            ]
-        )
+        reached = F[:, None, :] >= levels[:, :, None] - ROUNDING
+        return values[np.argmax(reached, axis=2)]
 
     def clipped_draws(self, uniform):
         """Return support points at which the sum of the clipped weights exceeds shares of it."""

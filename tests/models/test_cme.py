@@ -226,7 +226,7 @@ class TestLowRank:
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(n + 500, 2))
         y = X[:, 0] + 0.3 * rng.normal(size=n + 500)
-        how = None if seed == 0 else QUICK
+        how = None if (seed, n) == (0, 513) else QUICK
         model = CME(selection=how, random_state=seed).fit(X[:n], y[:n])
         assert model.score(X[n:], y[n:]) > 0.45
         assert np.abs(model.given(X[n:]).weights()).sum(axis=1).mean() < 5

@@ -27,7 +27,9 @@ from jointdist.kernels import Delta, Gaussian, Matern
 from jointdist.programs import Status
 
 
-@parametrize_with_checks([jd.JointDistribution(selection=jd.Selection(cv=0.5))])
+@parametrize_with_checks(
+    [jd.JointDistribution(selection=jd.Selection(cv=0.5, scales="common"))]
+)
 @pytest.mark.filterwarnings("ignore:JointDistribution.partial_fit:UserWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")

@@ -455,7 +455,7 @@ def test_accuracy_of_second_moments(seed, model):
     Also where columns of Y hardly vary in some direction: as of the second pair.
     """
     pair = NormalPair.random(3, random_state=seed)
-    X, Y = pair.draw(1000, random_state=0)
+    X, Y = pair.draw(800, random_state=0)
     x, _ = pair.draw(300, random_state=1)
     model.fit(X, Y)
     truth = pair.second_moments(x)

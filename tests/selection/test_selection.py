@@ -2,7 +2,7 @@
 
 import io
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -147,7 +147,7 @@ class TestFolds:
     def test_a_row_that_counts_more_is_not_fitted_while_it_is_held_out(self, make):
         X, y = data(150)
         new, outcome = data(1000, seed=1)
-        model = make(selection=jd.Selection(cv=2), random_state=0)
+        model = make(selection=jd.Selection(cv=2, scales="common"), random_state=0)
         plain = model.fit(X, y).score(new, outcome)
         for weight in (2.0, 1e-6, 1e6):
             found = model.fit(X, y, np.full(150, weight)).score(new, outcome)
@@ -527,6 +527,12 @@ class TestEdges:
         assert model.score(rng.normal(size=(2000, 5)), rng.normal(size=2000)) > -0.02
 
 
+@cache
+def fitted_to_arrays_of_numpy(make):
+    """Return a model of 150 rows."""
+    return make(selection=ONCE, random_state=0).fit(*data(150))
+
+
 class TestEstimators:
     """What users see."""
 
@@ -627,8 +633,7 @@ class TestEstimators:
     @pytest.mark.parametrize("make", [JD, CME, JPDL])
     def test_arrays_of_any_library(self, make, xp):
         X, y = data(150)
-        model = make(selection=ONCE, random_state=0)
-        truth = clone(model).fit(X, y)
+        model, truth = make(selection=ONCE, random_state=0), fitted_to_arrays_of_numpy(make)
         found = model.fit(xp.asarray(X), xp.asarray(y))
         assert found.selection_.score == pytest.approx(truth.selection_.score, rel=1e-9)
         assert_allclose(found.predict(xp.asarray(X)), truth.predict(X), atol=1e-8)
