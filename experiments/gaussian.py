@@ -19,7 +19,7 @@ from experiments.markdown import by_model, by_size, edges, growth, number, serie
 from experiments.moments import Data, cme, compared, jdl, jpdl
 from experiments.protocol import Family
 from experiments.store import Row, Settings
-from experiments.study import Study
+from experiments.study import Study, presets_by_size
 from jointdist.datasets import NormalPair
 
 __all__ = [
@@ -248,11 +248,7 @@ STUDY = Study(
     "gaussian",
     "Conditional second moments of normal data, d = 3 + 3",
     ("n", "tol", "pivots", "tests", "seed"),
-    {
-        "tiny": {"runs": 1, "sizes": (200,), "tests": 100},
-        "quick": {"runs": 3, "sizes": (10**3, 10**4)},
-        "full": {"runs": 100, "sizes": tuple(10**k for k in range(3, 8))},
-    },
+    presets_by_size(quick=3, full=100),
     settings,
     compute,
     draw,

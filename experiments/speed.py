@@ -19,7 +19,7 @@ from experiments.markdown import by_model, by_size, series
 from experiments.moments import cme, jdl, jpdl
 from experiments.protocol import Family
 from experiments.store import Row, Settings
-from experiments.study import Study
+from experiments.study import Study, presets_by_size
 from jointdist.datasets import NormalPair
 
 __all__ = ["STUDY"]
@@ -124,11 +124,7 @@ STUDY = Study(
     "speed",
     "Time to fit and to query, normal data, d = 3 + 3",
     ("n", "tol", "pivots", "tests", "seed"),
-    {
-        "tiny": {"runs": 1, "sizes": (200,), "tests": 100},
-        "quick": {"runs": 2, "sizes": (10**3, 10**4)},
-        "full": {"runs": 5, "sizes": tuple(10**k for k in range(3, 8))},
-    },
+    presets_by_size(quick=2, full=5),
     settings,
     compute,
     draw,

@@ -28,7 +28,16 @@ if TYPE_CHECKING:
 
     from experiments.claims import Claim
 
-__all__ = ["Preset", "Study", "end_with", "fill", "machine", "run", "settings_of"]
+__all__ = [
+    "Preset",
+    "Study",
+    "end_with",
+    "fill",
+    "machine",
+    "presets_by_size",
+    "run",
+    "settings_of",
+]
 
 Preset: TypeAlias = Mapping[str, object]
 
@@ -91,6 +100,21 @@ class Study:
     report: "Callable[[pd.DataFrame], str]" = field(default=_no_report)
     claims: "Callable[[pd.DataFrame], list[Claim]]" = field(default=_no_claims)
     cost: Callable[[Settings], float] = field(default=_one)
+
+
+def presets_by_size(*, quick: int, full: int) -> dict[str, Preset]:
+    """Return presets with sample sizes in powers of ten, up to ten million in full.
+
+    Parameters
+    ----------
+    quick, full : int
+        The runs of each setting in these presets.
+    """
+    return {
+        "tiny": {"runs": 1, "sizes": (200,), "tests": 100},
+        "quick": {"runs": quick, "sizes": (10**3, 10**4)},
+        "full": {"runs": full, "sizes": tuple(10**k for k in range(3, 8))},
+    }
 
 
 def settings_of(

@@ -17,7 +17,7 @@ from experiments.gaussian import AUTO, GREEDY, how
 from experiments.markdown import by_model, by_size, edges, growth, series
 from experiments.moments import Data, cme, compared, jdl
 from experiments.store import Row, Settings
-from experiments.study import Study
+from experiments.study import Study, presets_by_size
 from jointdist.datasets import NormalPair
 
 __all__ = ["STUDY"]
@@ -128,11 +128,7 @@ STUDY = Study(
     "tolerance",
     "Low-rank tolerance and sample size, normal data, d = 1 + 1",
     ("n", "tol", "pivots", "tests", "seed"),
-    {
-        "tiny": {"runs": 1, "sizes": (200,), "tests": 100},
-        "quick": {"runs": 5, "sizes": (10**3, 10**4)},
-        "full": {"runs": 100, "sizes": tuple(10**k for k in range(3, 8))},
-    },
+    presets_by_size(quick=5, full=100),
     settings,
     compute,
     draw,
