@@ -1,7 +1,7 @@
 """Projected distributions: proper ones that match the moments of signed ones."""
 
 import tracemalloc
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 
 import numpy as np
@@ -24,6 +24,7 @@ from jointdist.data.executor import Executor
 from jointdist.datasets import NormalPair
 from jointdist.kernels import Gaussian, Polynomial
 from jointdist.projection import isotonic, projected
+from jointdist.projection.settings import SETTINGS
 
 KINDS = [
     "scalar",
@@ -65,9 +66,9 @@ def fitted(kind, positivity="projected", weighted=False, marginals="exact", *, c
 def fitted_on(request, monkeypatch):
     """Return what fits models whose distributions are on few cells, or as many as by default."""
     if request.param == "few cells":
-        monkeypatch.setattr(projected, "_CELLS", 50)
-        monkeypatch.setattr(projected, "_CELLS_BY_FEATURES", 60)
-        monkeypatch.setattr(isotonic, "_CELLS", 70)
+        few = replace(SETTINGS, interval_cells=50, feature_cells=60, isotonic_cells=70)
+        monkeypatch.setattr(projected, "SETTINGS", few)
+        monkeypatch.setattr(isotonic, "SETTINGS", few)
     return partial(fitted, cells=request.param)
 
 

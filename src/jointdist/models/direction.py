@@ -19,7 +19,8 @@ from jointdist.lowrank.kernel_range import largest_kernel
 from jointdist.lowrank.novelty import TRUSTED
 from jointdist.lowrank.ridge import leave_one_out_residuals
 from jointdist.projection.isotonic import IsotonicProjector
-from jointdist.projection.projected import TUNING_ROWS, Projector
+from jointdist.projection.projected import Projector
+from jointdist.projection.settings import SETTINGS
 
 __all__ = ["Direction"]
 
@@ -106,7 +107,7 @@ class Direction:
         """What projects signed distributions; its ridge has the best leave-one-out score."""
         if self.positivity == "isotonic":
             return IsotonicProjector.on(self.support, self.rows.where)
-        typical = self.sample.representatives(TUNING_ROWS)
+        typical = self.sample.representatives(SETTINGS.tuning_rows)
         points = to_numpy(self.rows.take(typical.rows))
         left_out = self._leave_one_out(typical.rows, typical.own)
         projector = Projector.on(self.support, self.support)

@@ -25,7 +25,8 @@ from jointdist.models._arguments import PairedData
 from jointdist.models.pivot_support import pivot_support, summed_weights
 from jointdist.programs import Solution, Status
 from jointdist.projection.isotonic import IsotonicProjector
-from jointdist.projection.projected import TUNING_ROWS, Projector
+from jointdist.projection.projected import Projector
+from jointdist.projection.settings import SETTINGS
 
 __all__ = ["Embedding"]
 
@@ -166,7 +167,7 @@ class Embedding:
         if self.positivity == "isotonic":
             return IsotonicProjector.on(self.support, self.where)
         rows, weights, basis = self.sample.y, self.sample.weights, self.basis_y
-        typical = self.sample.representatives(TUNING_ROWS)
+        typical = self.sample.representatives(SETTINGS.tuning_rows)
         points = to_numpy(rows.take(typical.rows))
         w = np.full(rows.n, 1.0) if weights is None else weights
         mean: Vector = w @ host_features(basis, rows.read(0, rows.n)) / w.sum()

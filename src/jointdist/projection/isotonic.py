@@ -22,11 +22,11 @@ from jointdist.errors import Text, require
 from jointdist.programs.isotonic import isotonic
 from jointdist.projection.partition import cells_of_values
 from jointdist.projection.proper import ProperDistributions
+from jointdist.projection.settings import SETTINGS
 from jointdist.projection.signed_cells import SignedCells, report_rows
 
 __all__ = ["Isotonic", "IsotonicProjector", "MonotoneWeights"]
 
-_CELLS = 2048  # of the support points: a memory budget; the projection costs little
 _WORKED = 1 << 18  # weights worked on at a time: 2 MB, which stay in cache
 
 
@@ -59,7 +59,7 @@ class IsotonicProjector:
         got = Text('"isotonic", for several columns or categories; ask for "projected"')
         rule = "for distributions of one column of numbers"
         require(signed.points.is_scalar, where, "positivity", rule, got)
-        return IsotonicProjector(signed, cells_of_values(signed, _CELLS))
+        return IsotonicProjector(signed, cells_of_values(signed, SETTINGS.isotonic_cells))
 
     def project(self, signed: LinearDistributions) -> "Isotonic":
         """Return the projections of signed distributions."""

@@ -10,21 +10,11 @@ import numpy as np
 from jointdist._array import Array, Vector, to_numpy
 from jointdist.distributions.cell_support import CellSupport
 from jointdist.distributions.kernel_support import KernelSupport
+from jointdist.projection.settings import SETTINGS
 
 __all__ = ["MatchedMoments", "matched_moments"]
 
-# Measured on UCI data: 15 features give the CRPS of 30 to three digits, with ridges of at most
-# 1e5. The other limits keep the family at a few dozen functions, whose Newton steps stay
-# cheap; they are round numbers.
-_FEATURES = 15, 30  # leading features of a kernel: at least, and at most
-_LEADING = 1e-3  # share of the variance of the first; features above it are matched, too
-_MORE = 63  # features of categories or few values, and of polynomials, at most
 _VANISHING = 1e-10  # variance of a feature beside that of the first: rounding
-_PRODUCTS = 5  # columns of which all products are matched; of more, the squares
-_SQUARES = 16  # columns of which the squares are matched; of more, the means
-_MEANS = 64  # columns of which the means are matched
-_MOMENTS = 1e-2  # the ridge of moments beside that of the first feature
-_LARGEST = 1e5  # the largest ridge of a feature
 _SINGULAR = 1e-9  # eigenvalue of correlations beside the largest: rounding
 
 
@@ -72,7 +62,7 @@ class MatchedMoments:
         ridge : float
             The ridge of the first feature.
         """
-        return np.minimum(ridge * self.penalty, _LARGEST)
+        return np.minimum(ridge * self.penalty, SETTINGS.largest_ridge)
 
 
 def _powers(sample: KernelSupport, z: Vector, count: int) -> Vector:
@@ -101,9 +91,11 @@ def _multiplied(d: int, count: int) -> list[tuple[int, int]]:
 def _count_powers(sample: KernelSupport) -> int:
     """Return how many powers of columns are matched."""
     d = len(_numeric(sample))
-    if sample.points.has_few_values or d > _MEANS or _is_linear(sample):
+    if sample.points.has_few_values or d > SETTINGS.mean_columns or _is_linear(sample):
         return 0
-    return d if d > _SQUARES else 2 * d if d > _PRODUCTS else d * (d + 3) // 2
+    if d > SETTINGS.square_columns:
+        return d
+    return 2 * d if d > SETTINGS.product_columns else d * (d + 3) // 2
 
 
 def _is_linear(sample: KernelSupport) -> bool:
@@ -147,8 +139,9 @@ def matched_moments(
     c, R = c[order], R[:, order]
     many = points.has_few_values or sample.basis.map.complete
     real = int(np.sum(c > _VANISHING * max(c[0], np.finfo(float).tiny))) if len(c) else 0
-    leading = int(np.sum(c > _LEADING * c.max(initial=0.0)))
-    r = min(real, _MORE if many else int(np.clip(leading, *_FEATURES)))
+    leading = int(np.sum(c > SETTINGS.leading_variance * c.max(initial=0.0)))
+    most = int(np.clip(leading, *SETTINGS.kernel_features))
+    r = min(real, SETTINGS.discrete_features if many else most)
     c, R = c[:r], R[:, :r] / np.sqrt(c[:r])
     raw = MatchedMoments(sample, np.zeros(p + sample.rank), np.empty(0), np.empty(0), p)
 
@@ -172,7 +165,7 @@ def matched_moments(
     mix = np.zeros((p + sample.rank, A.shape[1] + r))
     mix[:p, : A.shape[1]], mix[p:, A.shape[1] :] = A, R
     apart = e.max(initial=1.0) / e if points.width > 1 else np.ones_like(e)
-    penalty = np.concatenate([_MOMENTS * apart, c[:1] / c])
+    penalty = np.concatenate([SETTINGS.moment_ridge * apart, c[:1] / c])
     shift = np.concatenate([mean[:p], sample.mean])
     features = sums / cells.mean[:, None] - mean
     features = np.concatenate([features[:, :p] @ A, features[:, p:]], axis=1)

@@ -9,12 +9,9 @@ from jointdist.distributions.cell_support import CellSupport
 from jointdist.distributions.kernel_support import KernelSupport
 from jointdist.distributions.support import Support
 from jointdist.distributions.support_points import SupportPoints
+from jointdist.projection.settings import SETTINGS
 
 __all__ = ["cells_by_features", "cells_of_values"]
-
-_DIRECTIONS = 16  # leading functions along which cells are cut: a round number
-_LEARNED = 1 << 15  # rows that the cuts are learned from: a time budget
-_WHOLE = 4  # rows for each cell, below which equal rows are looked for
 
 
 def cells_of_values(support: Support, most: int) -> CellSupport:
@@ -73,17 +70,17 @@ def _intervals(points: SupportPoints, most: int) -> Index:
 def _cut(support: KernelSupport, most: int) -> Index:
     """Return cells of several columns, by cuts of the functions at medians."""
     points = support.points
-    if points.n <= _WHOLE * most:
+    if points.n <= SETTINGS.distinct_search_rows * most:
         distinct, which = np.unique(points.table(), axis=0, return_inverse=True)
         if len(distinct) <= most:
             return which.ravel()
-    leading = min(_DIRECTIONS, support.rank)
+    leading = min(SETTINGS.cut_directions, support.rank)
     blocks = points.executor.map(lambda _, z: support.features(z)[:, :leading], points.rows)
     Z = np.concatenate(list(blocks))
     counted = np.flatnonzero(points.shares)
-    if len(counted) > _LEARNED:
+    if len(counted) > SETTINGS.cut_rows:
         rng = np.random.default_rng(0)
-        counted = np.sort(rng.choice(counted, _LEARNED, replace=False))
+        counted = np.sort(rng.choice(counted, SETTINGS.cut_rows, replace=False))
     return _located(Z, _cuts(Z[counted], points.shares[counted], most))
 
 

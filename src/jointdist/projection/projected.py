@@ -33,16 +33,11 @@ from jointdist.programs.tilting import Exponential
 from jointdist.projection.matched_moments import MatchedMoments, matched_moments
 from jointdist.projection.partition import cells_by_features, cells_of_values
 from jointdist.projection.proper import ProperDistributions
-from jointdist.projection.signed_cells import LEAST_MASS, SignedCells, report_rows
+from jointdist.projection.settings import SETTINGS
+from jointdist.projection.signed_cells import SignedCells, report_rows
 
 __all__ = ["Projected", "Projector", "Tilts"]
 
-TUNING_ROWS = 512  # rows that the ridge is chosen by: a time budget
-_CELLS = 512  # of one column; measured: the CRPS of 4,000 cells to four digits
-_CELLS_BY_FEATURES = 1024  # of several columns: a time budget, a round number
-_RIDGE = 1e-2  # where it cannot be chosen; trials chose 0.3 to 0.001 most often
-_RIDGES = tuple((10.0 ** np.arange(0, -4.1, -0.5)).tolist())  # tried; smaller ones diverge
-_WORSE = 1.005  # times the best score, at which smaller ridges are not tried: a time budget
 _WORKED = 1 << 18  # weights worked on at a time: 2 MB, which stay in cache
 
 
@@ -83,12 +78,12 @@ class Projector:
         """
         points = sample.points
         if points.has_few_values or points.width == 1:
-            cells = cells_of_values(sample, _CELLS)
+            cells = cells_of_values(sample, SETTINGS.interval_cells)
         else:
-            cells = cells_by_features(sample, _CELLS_BY_FEATURES)
+            cells = cells_by_features(sample, SETTINGS.feature_cells)
         moments, features = matched_moments(sample, cells)
         means = signed.expectations(moments.at)
-        family = Exponential(features, cells.mean, moments.ridge(_RIDGE))
+        family = Exponential(features, cells.mean, moments.ridge(SETTINGS.default_ridge))
         return Projector(signed, cells, moments, means, family)
 
     def with_ridge(self, ridge: float) -> "Projector":
@@ -121,17 +116,17 @@ class Projector:
 
         # One thread of BLAS for each ridge: on small matrices, many wait for each other.
         scores: list[float] = []
-        with closing(self.signed.points.executor.each(score, _RIDGES)) as results:
+        with closing(self.signed.points.executor.each(score, SETTINGS.ridges)) as results:
             for result in results:
                 scores.append(result)
-                if result > _WORSE * min(scores):
+                if result > SETTINGS.tolerated_score * min(scores):
                     break  # the smaller the ridge, the longer it takes
-        return self.with_ridge(_RIDGES[int(np.argmin(scores))])
+        return self.with_ridge(SETTINGS.ridges[int(np.argmin(scores))])
 
     def targets(self, t: Vector) -> Vector:
         """Return the means of the functions under signed distributions, ``(q, r)``."""
         found: Vector = t @ self.means[1:] + self.means[0]
-        mass = np.maximum(1 + t @ self.signed.mean, LEAST_MASS)
+        mass = np.maximum(1 + t @ self.signed.mean, SETTINGS.least_mass)
         return found / mass[:, None]
 
     def project(self, signed: LinearDistributions) -> "Projected":

@@ -19,12 +19,11 @@ from jointdist.distributions.kde import gaussian_exponents, silverman_widths
 from jointdist.distributions.linear import LinearDistributions
 from jointdist.distributions.protocols import Projection
 from jointdist.distributions.quantiles import quantiles
+from jointdist.projection.settings import SETTINGS
 
 __all__ = ["ProperDistributions"]
 
 _QUARTILES = 1.349  # the interquartile range of a normal distribution of variance one
-_NARROW = 1e-3  # the least bandwidth beside that of the sample: a guard against zero
-_CANDIDATES = 32  # cells compared for the mode: a time budget, a round number
 _WORKED = 1 << 20  # distances worked on at a time: 8 MB
 
 
@@ -87,7 +86,7 @@ class ProperDistributions(LinearDistributions):
         """Return the points next to the centres of cells of the highest density."""
         cells = self.support
         heights = cells.sample.density.at(cells.centres) / cells.mean
-        most = min(_CANDIDATES, cells.rank)
+        most = min(SETTINGS.mode_candidates, cells.rank)
         found = []
         for part in self._parts():
             likely = np.argpartition(-part.weights * heights, most - 1)[:, :most]
@@ -126,7 +125,7 @@ class ProperDistributions(LinearDistributions):
         low, high = np.moveaxis(self.quantile(np.array([0.25, 0.75])), 1, 0)
         apart, spread = (high - low) / _QUARTILES, np.sqrt(self.variances())
         spread = np.where(apart > 0, np.minimum(apart, spread), spread)
-        least = _NARROW * self.support.sample.density.widths
+        least = SETTINGS.least_bandwidth * self.support.sample.density.widths
         size = self.effective_size()[:, None]
         width = self.support.points.width
         return np.maximum(silverman_widths(spread, size, width), least)

@@ -21,6 +21,7 @@ from jointdist.distributions.protocols import Distributions
 from jointdist.errors import ToleranceWarning, warn_user
 from jointdist.projection.partition import cells_of_values
 from jointdist.projection.proper import ProperDistributions
+from jointdist.projection.settings import SETTINGS
 
 __all__ = [
     "ConformalIntervals",
@@ -30,7 +31,6 @@ __all__ = [
     "recalibrated",
 ]
 
-_CELLS = 512  # of signed distributions, as many as those of projected ones
 _DIGITS, _ROUNDING = 12, 1e-12  # of a cdf
 _NEAR = 1e-9  # a whole number of rows, up to rounding
 
@@ -177,7 +177,9 @@ def _mapped(
 ) -> LinearDistributions:
     """Return distributions on cells whose cdfs are mapped at the ends of the cells."""
     given = dists.support.cells
-    cells = cells_of_values(dists.support, _CELLS) if given is None else given
+    cells = (
+        cells_of_values(dists.support, SETTINGS.interval_cells) if given is None else given
+    )
     conditions = MappedWeights.of(dists.normalised, cells, recalibration)
     if given is None or dists.is_proper:
         return Recalibrated(cells, conditions)

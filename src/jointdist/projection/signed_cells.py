@@ -7,10 +7,9 @@ import numpy as np
 from jointdist._array import Array, Vector
 from jointdist.distributions.cell_support import CellSupport
 from jointdist.distributions.support import Support
+from jointdist.projection.settings import SETTINGS
 
 __all__ = ["SignedCells", "report_rows"]
-
-LEAST_MASS = 0.5  # of a signed distribution; the marginal fills up what it lacks; by taste
 
 
 class SignedCells(NamedTuple):
@@ -61,7 +60,7 @@ class SignedCells(NamedTuple):
         """
         found: Vector = t @ self.sums[1:] + self.sums[0]
         mass = 1 + t @ self.mean
-        whole = np.maximum(mass, LEAST_MASS)[:, None]
+        whole = np.maximum(mass, SETTINGS.least_mass)[:, None]
         found += (whole - mass[:, None]) * self.shares
         return found / whole
 
