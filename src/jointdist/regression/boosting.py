@@ -4,10 +4,9 @@ from typing import Any
 
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-__all__ = ["gradient_boosting"]
+from jointdist.regression.settings import SETTINGS
 
-# Rows from which trees have 63 leaves instead of 15.
-_MANY, _LEAVES = 5_000, (15, 63)
+__all__ = ["gradient_boosting"]
 
 
 def gradient_boosting(categorical: list[bool], n: int) -> Any:
@@ -21,10 +20,10 @@ def gradient_boosting(categorical: list[bool], n: int) -> Any:
         The number of rows.
     """
     return HistGradientBoostingRegressor(
-        learning_rate=0.05,
-        max_iter=400,
-        max_leaf_nodes=_LEAVES[n >= _MANY],
-        min_samples_leaf=5,
+        learning_rate=SETTINGS.boosting_learning_rate,
+        max_iter=SETTINGS.boosting_rounds,
+        max_leaf_nodes=SETTINGS.boosting_leaves[n >= SETTINGS.boosting_many_rows],
+        min_samples_leaf=SETTINGS.boosting_leaf_rows,
         categorical_features=categorical if any(categorical) else None,
         early_stopping=False,
         random_state=0,

@@ -5,7 +5,6 @@ best multiple of the length scales of the median heuristic, and with one length 
 each column that maximises Gaussian process evidence (ARD).
 """
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -17,26 +16,9 @@ from jointdist.kernels.ard import fit_length_scales, with_length_scales
 from jointdist.kernels.median_heuristic import Family
 from jointdist.regression.kernel_fit import KernelFit, fit_kernel
 from jointdist.regression.regression_data import RegressionData, draw_rows, validation_rows
+from jointdist.regression.settings import SETTINGS
 
 __all__ = ["choose_kernels"]
-
-# Those of Rasmussen and Williams (2006), section 4.2, but 5/2, which is between others.
-_SMOOTHNESS = math.inf, 1.5, 0.5
-# Of the median heuristic, which tends to be short in several dimensions. Factors of two:
-# errors are flat in the length scale.
-_MULTIPLES = 0.5, 1.0, 2.0, 4.0
-# The rank at which multiples are compared; a third of that of the final fit costs a tenth.
-_RANK = 384
-# Rows of the first and the second search for length scales, with their numbers of steps.
-# An evaluation costs n³: a tenth of a second for 1,000 rows.
-_FIRST, _FIRST_STEPS = 400, 30
-_SECOND, _SECOND_STEPS = 1000, 40
-# The patches of neighbours that rows of the second search form, 50 rows each.
-_PATCHES = 20
-# Rows among which neighbours are looked for: a memory budget, and enough to be dense.
-_POOL = 1 << 15
-# Rows below which evidence can't tell the length scales of columns apart.
-_FEWEST = 8
 
 
 def choose_kernels(
@@ -68,9 +50,11 @@ def choose_kernels(
         How row blocks are worked on.
     """
     workers = executor_for(data.x, executor)
-    kinds = [replace(family, nu=nu) for nu in _SMOOTHNESS] if family.free else [family]
+    kinds = (
+        [replace(family, nu=nu) for nu in SETTINGS.smoothness] if family.free else [family]
+    )
     relevant: list[Family] = []
-    if len(family.scales) > 1 and data.n >= _FEWEST:
+    if len(family.scales) > 1 and data.n >= SETTINGS.ard_least_rows:
         X, U = _distinct_rows(data, random_state)
         relevant = list(workers.each(lambda kind: _ard(kind, X, U), kinds))
     data = data.take(validation_rows(data, random_state))
@@ -83,8 +67,8 @@ def choose_kernels(
 
     def widened(kind: Family) -> Kernel:
         """Return the kernel with the best multiple, which a few pivots can tell."""
-        multiples = _MULTIPLES if kind.free else (1.0,)
-        tried = [fitted(kind.at(multiple), _RANK) for multiple in multiples]
+        multiples = SETTINGS.scale_factors if kind.free else (1.0,)
+        tried = [fitted(kind.at(multiple), SETTINGS.trial_rank) for multiple in multiples]
         return min(tried, key=lambda fit: fit.error).kernel
 
     kernels = [*workers.each(widened, kinds), *(kind.at(1.0) for kind in relevant)]
@@ -100,7 +84,7 @@ def _distinct_rows(data: RegressionData, random_state: int) -> tuple[Vector, Vec
     Copies of rows would make evidence believe that there is no noise.
     """
     rng = np.random.default_rng(random_state)
-    rows = draw_rows(data, _POOL, rng)
+    rows = draw_rows(data, SETTINGS.ard_pool_rows, rng)
     X, U = to_numpy(data.x.take(rows)), data.targets[rows]
     _, first = np.unique(np.hstack([X, U]), axis=0, return_index=True)
     chosen = rng.permutation(first)
@@ -120,17 +104,19 @@ def _ard(family: Family, X: Vector, U: Vector) -> Family:
         return fit_length_scales(family, X[rows], T, start=start, steps=steps)
 
     with one_blas_thread:
-        theta = search(np.arange(min(len(X), _FIRST)), None, _FIRST_STEPS)
-        if len(X) > _FIRST:
+        few = np.arange(min(len(X), SETTINGS.ard_first_rows))
+        theta = search(few, None, SETTINGS.ard_first_steps)
+        if len(X) > len(few):
             Z = X[:, family.numbers] / np.asarray(family.scales) * np.exp(theta[:-1] / 2)
-            theta = search(_patches(Z), theta, _SECOND_STEPS)
+            theta = search(_patches(Z), theta, SETTINGS.ard_second_steps)
     return with_length_scales(family, theta)
 
 
 def _patches(Z: Vector) -> Index:
     """Return the indices of rows around the first ones; of all rows, if they are few."""
-    if len(Z) <= _SECOND:
+    rows, patches = SETTINGS.ard_second_rows, SETTINGS.ard_patches
+    if len(Z) <= rows:
         return np.arange(len(Z))
-    size = _SECOND // _PATCHES
-    distances = (((Z - centre) ** 2).sum(axis=1) for centre in Z[:_PATCHES])
+    size = rows // patches
+    distances = (((Z - centre) ** 2).sum(axis=1) for centre in Z[:patches])
     return np.unique([np.argpartition(each, size)[:size] for each in distances])

@@ -1,5 +1,6 @@
 r"""Kernel ridge regression with one kernel: ridges by closed-form leave-one-out errors."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,14 +14,9 @@ from jointdist.lowrank.factor import checked_goal, pivot_search
 from jointdist.lowrank.randomized import rough_pivots
 from jointdist.lowrank.ridge import RidgeRegression, ridge_regression
 from jointdist.regression.regression_data import RegressionData, validation_rows
+from jointdist.regression.settings import SETTINGS
 
 __all__ = ["KernelFit", "fit_kernel"]
-
-# From interpolation, up to rounding, to nearly the mean, in half decades.
-_RIDGES = 10.0 ** np.arange(-12, 1.1, 0.5)
-# The share of the trace of the kernel matrix that its factor may lose. Near rounding, as
-# outcomes may have no noise; the largest rank usually stops the factorisation before.
-_TOL = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +76,7 @@ def fit_kernel(
     data: RegressionData,
     *,
     max_rank: int,
-    ridges: Vector = _RIDGES,
+    ridges: Sequence[float] = SETTINGS.ridges,
     random_state: int = 0,
     executor: Executor | None = None,
 ) -> KernelFit:
@@ -94,7 +90,7 @@ def fit_kernel(
         The rows and their targets.
     max_rank : int
         The largest rank of the factor of the kernel matrix.
-    ridges : array of shape (l,), optional
+    ridges : sequence of float, optional
         The ridges to try, in units of the mean diagonal of the kernel.
     random_state : int, default=0
         The seed of pivots and choices of rows.
@@ -102,7 +98,8 @@ def fit_kernel(
         How row blocks are worked on.
     """
     x, workers = data.x, executor_for(data.x, executor)
-    goal, rng = checked_goal(x, _TOL, max_rank), np.random.default_rng(random_state)
+    goal = checked_goal(x, SETTINGS.rank_tolerance, max_rank)
+    rng = np.random.default_rng(random_state)
     search = pivot_search(
         kernel, "kernel_x", x, data.weights, goal, rng=rng, executor=workers
     )
@@ -110,10 +107,10 @@ def fit_kernel(
     low = rough_pivots(search).factor(x)
     regression = ridge_regression(low, data.targets, data.weights, executor=workers)
     held = data.take(validation_rows(data, random_state))
-    ridges = ridges * regression.unit
-    errors = regression.errors(held.x, held.targets, held.weights, ridges, workers)
+    tried = np.asarray(ridges) * regression.unit
+    errors = regression.errors(held.x, held.targets, held.weights, tried, workers)
     variance = np.average(
         (data.targets - regression.mean) ** 2, axis=0, weights=data.weights
     )
     least = errors.min(axis=0) / np.where(variance > 0, variance, 1.0)
-    return KernelFit(kernel, regression, ridges[errors.argmin(axis=0)], float(least.mean()))
+    return KernelFit(kernel, regression, tried[errors.argmin(axis=0)], float(least.mean()))

@@ -13,21 +13,10 @@ from jointdist.regression.kernel_choice import choose_kernels
 from jointdist.regression.kernel_fit import KernelFit, fit_kernel
 from jointdist.regression.kriging import Kriging, kriging
 from jointdist.regression.regression_data import RegressionData, validation_rows
+from jointdist.regression.settings import SETTINGS
 from jointdist.regression.stacking import stacking_weights
 
 __all__ = ["KernelRegression", "kernel_regression"]
-
-# The weight of a kernel in the average below which it is dropped: where all rows were
-# regressed on, and where it would have to be fitted again to all of them.
-_SHARE, _SHARE_AGAIN = 0.1, 0.3
-# Rows from which, and up to which, a regression on nearest neighbours joins the average.
-# Up to the first, low-rank factors represent rough kernels; beyond the second, one linear
-# system a row takes too long, and one kernel alone is fitted to all rows.
-_CROWDED, _LARGE = 2_000, 50_000
-# The smoothness of the kernel of that regression: rough kernels have no low rank.
-_ROUGH = 0.5
-# How far predictions may leave the range of the targets, in units of this range.
-_BEYOND = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,23 +109,25 @@ def kernel_regression(
         ]
         parts = list[KernelFit | Kriging](again)
         residuals = [fit.residuals(data, executor) for fit in again]
-    rough = [
-        fit.family for fit in fits if fit.family is not None and fit.family.nu == _ROUGH
-    ]
-    if rough and _CROWDED < data.n <= _LARGE:
+    families = [fit.family for fit in fits if fit.family is not None]
+    rough = [kind for kind in families if kind.nu == SETTINGS.kriging_smoothness]
+    if rough and SETTINGS.kriging_above_rows < data.n <= SETTINGS.kriging_most_rows:
         near, left = kriging(rough[0], data, random_state=random_state, executor=executor)
         parts, residuals = [*parts, near], [*residuals, left]
     shares = stacking_weights(np.stack(residuals), data.weights)
     average: Vector = np.einsum("kr,knr->nr", shares, np.stack(residuals))
     mean = np.average(data.targets, axis=0, weights=data.weights)
     low, high = data.targets.min(axis=0), data.targets.max(axis=0)
-    ends = np.stack([low - _BEYOND * (high - low), high + _BEYOND * (high - low)])
+    beyond = SETTINGS.extrapolation * (high - low)
+    ends = np.stack([low - beyond, high + beyond])
     return KernelRegression(parts, shares, mean, ends), average
 
 
 def _kept(residuals: list[Vector], seen: RegressionData, n: int) -> Index:
     """Return which kernels have a large enough weight in the average of all."""
     shares = stacking_weights(np.stack(residuals), seen.weights).max(axis=1)
-    if n > _LARGE:
+    if n > SETTINGS.kriging_most_rows:
         return np.array([shares.argmax()])  # a pass over many rows for each is too much
-    return np.flatnonzero(shares >= (_SHARE if seen.n == n else _SHARE_AGAIN))
+    again = seen.n < n
+    least = SETTINGS.least_weight_to_refit if again else SETTINGS.least_weight
+    return np.flatnonzero(shares >= least)

@@ -22,22 +22,12 @@ from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import Family
 from jointdist.lowrank.features import kernel_matrix
 from jointdist.regression.regression_data import RegressionData
+from jointdist.regression.settings import SETTINGS
 
 __all__ = ["Kriging", "kriging"]
 
-# The neighbours of a point. A power of two: a linear system takes a fraction of a
-# millisecond.
-_NEIGHBOURS = 64
-# From interpolation to the mean of the neighbours. Coarser than those of low-rank
-# regressions, as each costs one linear system a row.
-_RIDGES = 10.0 ** np.array([-6.0, -4.0, -3.0, -2.0, -1.5, -1.0, -0.5, 0.0])
-# Rows whose leave-one-out residuals choose the ridge.
-_VALIDATED = 1000
 # Points that are predicted by a worker at a time.
 _BLOCK = 1000
-# The distance of two categories, in units of the length scales of numbers: neighbours have
-# the same categories, unless these are rare.
-_APART = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +71,9 @@ class Kriging:
             How row blocks are worked on.
         """
         points = to_numpy(x.read(0, x.n))
-        _, near = self.tree.query(points / self.unit, min(_NEIGHBOURS, len(self.rows)))
+        _, near = self.tree.query(
+            points / self.unit, min(SETTINGS.neighbours, len(self.rows))
+        )
         near = near.reshape(len(points), -1)
         workers = executor_for(x, executor)
         return _diagonal(self._predicted(points, near, self.ridge, workers))
@@ -99,7 +91,7 @@ class Kriging:
             How row blocks are worked on.
         """
         points = self.rows[which]
-        most = min(_NEIGHBOURS + 1, len(self.rows))
+        most = min(SETTINGS.neighbours + 1, len(self.rows))
         _, near = self.tree.query(points / self.unit, most)
         itself = near == which[:, None]
         itself[~itself.any(axis=1), -1] = True  # rows that are equal to many others
@@ -170,17 +162,19 @@ def kriging(
     """
     rows, targets, w = to_numpy(data.x.read(0, data.n)), data.targets, data.weights
     workers = executor_for(data.x, executor)
-    unit = np.full(rows.shape[1], 1 / _APART)
+    unit = np.full(rows.shape[1], 1 / SETTINGS.category_distance)
     unit[family.numbers] = family.scales
     noise = np.ones(data.n) if w is None else w.mean() / w
     tree, none = KDTree(rows / unit), np.zeros(targets.shape[1])
     fit = Kriging(family.at(1.0), rows, targets, noise, tree, unit, none)
     rng = np.random.default_rng(random_state)
-    some = rng.choice(data.n, min(_VALIDATED, data.n), replace=False)
-    missed = targets[some, None, :] - fit.left_out(some, _RIDGES, workers)
+    size = min(SETTINGS.kriging_validation_rows, data.n)
+    some = rng.choice(data.n, size, replace=False)
+    ridges = np.array(SETTINGS.kriging_ridges)
+    missed = targets[some, None, :] - fit.left_out(some, ridges, workers)
     w = None if w is None else w[some]
     errors = np.average(missed**2, axis=0, weights=w)
-    fit = replace(fit, ridge=_RIDGES[errors.argmin(axis=0)])
+    fit = replace(fit, ridge=ridges[errors.argmin(axis=0)])
     every = fit.left_out(np.arange(data.n), fit.ridge, workers)
     return fit, targets - _diagonal(every)
 

@@ -3,17 +3,9 @@
 import numpy as np
 
 from jointdist._array import Vector
+from jointdist.regression.settings import SETTINGS
 
 __all__ = ["hide_residuals"]
-
-# The mean correlation of forecasts and residuals, among rows of nearly the same forecast,
-# up to which forecasts stay as they are; or 2.5 standard errors, if that is more.
-_CORRELATION, _ERRORS = 0.1, 2.5
-# The fewest rows of nearly the same forecast whose correlation is looked at.
-_WINDOW = 20
-# The standard deviations of noise that are tried, in units of that of the residuals: from
-# one that rounding hides to one that hides any forecast, in quarters of a decade.
-_NOISE = tuple((10.0 ** np.arange(-4, 1.1, 0.25)).tolist())
 
 
 def hide_residuals(
@@ -48,12 +40,15 @@ def hide_residuals(
     """
     found = forecasts.copy()
     w = np.ones(len(forecasts)) if weights is None else weights
-    limit = max(_CORRELATION, _ERRORS / np.sqrt(w.sum() ** 2 / (w @ w)))
+    limit = max(
+        SETTINGS.leakage_correlation,
+        SETTINGS.leakage_standard_errors / np.sqrt(w.sum() ** 2 / (w @ w)),
+    )
     for noisy, forecast, residual in zip(found.T, forecasts.T, residuals.T, strict=True):
         mean = np.average(residual, weights=w)
         unit = float(np.sqrt(np.average((residual - mean) ** 2, weights=w)))
         noise = rng.normal(size=len(noisy))
-        for size in (0.0, *_NOISE):
+        for size in (0.0, *SETTINGS.leakage_noise):
             noisy[:] = forecast + size * unit * noise
             if _local_correlation(noisy, residual, w) < limit:
                 break
@@ -69,7 +64,7 @@ def _local_correlation(p: Vector, residual: Vector, w: Vector) -> float:
     """
     order, n, found = np.argsort(p, kind="stable"), len(p), 0.0
     width = n
-    while width >= min(_WINDOW, n):
+    while width >= min(SETTINGS.leakage_window, n):
         rows = order[: n // width * width].reshape(-1, width)
         weights = w[rows]
         total = weights.sum(axis=1, keepdims=True)

@@ -19,16 +19,11 @@ from jointdist.regression.kernel_ridge import KernelRegression, kernel_regressio
 from jointdist.regression.out_of_fold import out_of_fold, seeded
 from jointdist.regression.protocols import Location
 from jointdist.regression.regression_data import RegressionData
+from jointdist.regression.settings import SETTINGS
 from jointdist.regression.stacking import stacking_weights
 from jointdist.regression.training import Training
 
 __all__ = ["fit_location", "require_regressor"]
-
-# The largest rank of a factor of a kernel matrix: that of kernels which are chosen in all
-# estimators, seconds for 10,000 rows.
-_RANK = 1024
-# Rows below which "auto" is kernel regression alone: folds are too small for trees.
-_SMALL = 50
 
 
 def require_regressor(where: str, regressor: Any) -> None:
@@ -88,7 +83,7 @@ def fit_location(
         else _as_given(one, data, where)
         for one in named
     ]
-    if auto and data.sample.n >= _SMALL:
+    if auto and data.sample.n >= SETTINGS.boosting_least_rows:
         fits.append(_boosted(data, family, where))
     parts, forecasts = zip(*fits, strict=True)
     residuals = data.outcomes - np.stack(forecasts)
@@ -109,7 +104,11 @@ def _kernels(
 
     def fitted(rows: RegressionData) -> tuple[KernelRegression, Vector]:
         return kernel_regression(
-            family, rows, max_rank=_RANK, random_state=data.seed, executor=executor
+            family,
+            rows,
+            max_rank=SETTINGS.max_rank,
+            random_state=data.seed,
+            executor=executor,
         )
 
     model, residuals = fitted(every)

@@ -6,12 +6,9 @@ import numpy as np
 
 from jointdist._array import Index, Vector
 from jointdist.data.table import Rows
+from jointdist.regression.settings import SETTINGS
 
 __all__ = ["RegressionData", "draw_rows", "validation_rows"]
-
-# Rows on which leave-one-out errors are compared. A power of two: their relative standard
-# error is then about 2 %, and candidates are compared on the same rows.
-_VALIDATED = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +58,7 @@ def validation_rows(data: RegressionData, random_state: int) -> Index:
     random_state : int
         The seed.
     """
-    return draw_rows(data, _VALIDATED, np.random.default_rng(random_state))
+    return draw_rows(data, SETTINGS.validation_rows, np.random.default_rng(random_state))
 
 
 def draw_rows(data: RegressionData, most: int, rng: np.random.Generator) -> Index:

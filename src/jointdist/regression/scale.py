@@ -16,23 +16,10 @@ from jointdist.kernels.median_heuristic import family_of
 from jointdist.regression.fitted_scale import ScaleRegression
 from jointdist.regression.kernel_fit import KernelFit, fit_kernel
 from jointdist.regression.regression_data import RegressionData
+from jointdist.regression.settings import SETTINGS
 from jointdist.regression.stacking import stacking_weights
 
 __all__ = ["fit_scale", "forecast_kernel"]
-
-# The constant c in units of the median absolute residual: a tenth bounds the logarithm of
-# the residuals that happen to be near zero, and leaves the others as they are.
-_SMALL = 0.1
-# The levels of the quantiles of the fitted logarithms beyond which scales are clipped.
-_TAILS = 0.005, 0.995
-# The largest rank: logarithms of residuals are noisy, so that few functions can be learned.
-_RANK = 256
-# The ridges that are tried. None is tiny, as the out-of-fold forecasts know their residuals:
-# the smaller a ridge, the more of them shows.
-_RIDGES = 10.0 ** np.arange(-4, 2.1, 0.5)
-# The length scale of the kernel of the forecast, in units of the median heuristic. Half, as
-# the shape of residuals varies within the range of the forecast.
-_NARROW = 0.5
 
 
 def fit_scale(
@@ -68,7 +55,7 @@ def fit_scale(
         The scale, and its values at the rows, each left out in turn.
     """
     middle = _quantiles(np.abs(residuals), np.array([0.5]), weights)[0]
-    small = np.maximum(_SMALL * middle, np.finfo(float).tiny ** 0.5)
+    small = np.maximum(SETTINGS.residual_floor * middle, np.finfo(float).tiny ** 0.5)
     logs = np.log(residuals**2 + small**2)
 
     def fitted(kernel: Kernel, table: Rows) -> tuple[KernelFit, Vector]:
@@ -76,8 +63,8 @@ def fit_scale(
         fit = fit_kernel(
             kernel,
             data,
-            max_rank=_RANK,
-            ridges=_RIDGES,
+            max_rank=SETTINGS.scale_max_rank,
+            ridges=SETTINGS.scale_ridges,
             random_state=random_state,
             executor=executor,
         )
@@ -88,7 +75,7 @@ def fit_scale(
     left = np.stack([first, second])
     shares = stacking_weights(left, weights)
     logs = logs - np.einsum("kr,knr->nr", shares, left)
-    ends = _quantiles(logs, np.array(_TAILS), weights)
+    ends = _quantiles(logs, np.array(SETTINGS.scale_levels), weights)
     scales = np.exp(np.clip(logs, *ends) / 2)
     unit = np.sqrt(np.average((residuals / scales) ** 2, axis=0, weights=weights))
     unit = np.where(unit > 0, unit, 1.0)  # residuals of a constant are zero
@@ -106,7 +93,8 @@ def forecast_kernel(p: Rows, weights: Vector | None) -> Kernel:
         Their weights.
     """
     encoding, rng = Encoding((None,) * p.d), np.random.default_rng(0)
-    return family_of("x", "auto", encoding, p, weights=weights, rng=rng).at(_NARROW)
+    family = family_of("x", "auto", encoding, p, weights=weights, rng=rng)
+    return family.at(SETTINGS.forecast_scale_factor)
 
 
 def _quantiles(values: Vector, levels: Vector, weights: Vector | None) -> Vector:

@@ -1,0 +1,165 @@
+"""The tuned constants of regressions."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["SETTINGS", "RegressionSettings"]
+
+
+@dataclass(frozen=True, slots=True)
+class RegressionSettings:
+    """Constants of regressions of location and scale, each with the reason for its value.
+
+    Attributes
+    ----------
+    smoothness : tuple of float
+        The smoothness of the kernels that are tried: those of Rasmussen and Williams (2006),
+        section 4.2, but for 5/2, which is between others.
+    scale_factors : tuple of float
+        Factors of the length scales of the median heuristic that are tried. Most are above
+        one, as it tends to be short in several dimensions; powers of two, as errors are flat
+        in the length scale.
+    trial_rank : int
+        The rank at which these factors are compared. A third of that of the final fit costs
+        a tenth.
+    max_rank : int
+        The largest rank of a factor of a kernel matrix: that of all estimators where kernels
+        are chosen; seconds for 10,000 rows.
+    rank_tolerance : float
+        The share of the trace of the kernel matrix that its factor may lose. Near rounding,
+        as outcomes may have no noise; ``max_rank`` usually stops the factorisation before.
+    ridges : tuple of float
+        Ridges that are tried, in units of the mean diagonal of the kernel: half decades from
+        interpolation, up to rounding, to nearly the mean.
+    validation_rows : int
+        Rows on which leave-one-out errors are compared. A power of two: their relative
+        standard error is then about 2 %, and candidates are compared on the same rows.
+    ard_first_rows, ard_first_steps : int
+        Rows and steps of the first search for a length scale for each column. An evaluation
+        costs n³, so the first is on few rows.
+    ard_second_rows, ard_second_steps : int
+        Rows and steps of the second search. A time budget: an evaluation takes a tenth of a
+        second for 1,000 rows.
+    ard_patches : int
+        Patches of neighbours that the rows of the second search form, 50 rows each; a round
+        number.
+    ard_pool_rows : int
+        Rows among which these neighbours are looked for. A memory budget, and enough to be
+        dense.
+    ard_least_rows : int
+        Rows below which evidence cannot tell the length scales of columns apart.
+    least_weight, least_weight_to_refit : float
+        The weight of a kernel in the average below which it is dropped: where all rows were
+        regressed on, and, higher, where it would have to be fitted again to all of them.
+        Round numbers.
+    kriging_above_rows : int
+        Rows above which a regression on nearest neighbours joins the average. Up to these,
+        low-rank factors represent rough kernels.
+    kriging_most_rows : int
+        Rows up to which it does, and up to which several kernels are averaged. A time
+        budget: beyond, one linear system a row takes too long, and one kernel alone is fitted
+        to all rows.
+    kriging_smoothness : float
+        The smoothness of its kernel: the least of ``smoothness``, as rough kernels have no
+        low rank.
+    neighbours : int
+        The neighbours of a point. A power of two; a linear system takes a fraction of a
+        millisecond.
+    kriging_ridges : tuple of float
+        Ridges that are tried on neighbours: from interpolation to the mean of the neighbours.
+        Coarser than ``ridges``, as each costs one linear system a row.
+    kriging_validation_rows : int
+        Rows whose leave-one-out residuals choose that ridge: a time budget.
+    category_distance : float
+        The distance of two categories in units of the length scales of numbers. So large
+        that neighbours have the same categories, unless these are rare.
+    extrapolation : float
+        How far predictions may leave the range of the targets, in units of this range; a
+        round number.
+    boosting_least_rows : int
+        Rows below which ``"auto"`` is kernel regression alone: folds are too small for
+        trees.
+    boosting_learning_rate, boosting_rounds : float, int
+        The learning rate of gradient boosting and its number of trees: slow and long, as
+        many learners are averaged. Round numbers.
+    boosting_leaves : tuple of int
+        The leaves of a tree of few rows, and of many: about half and twice the 31 that are
+        scikit-learn's default, by taste.
+    boosting_many_rows : int
+        Rows from which trees have the larger number of leaves; a round number.
+    boosting_leaf_rows : int
+        The fewest rows in a leaf; a round number.
+    residual_floor : float
+        The constant below which squared residuals level off before logarithms are taken, in
+        units of the median absolute residual. A tenth bounds the logarithm of the residuals
+        that happen to be near zero, and leaves the others as they are.
+    scale_levels : tuple of float
+        The levels of the quantiles of the fitted logarithms of scales at which these are
+        clipped; round numbers.
+    scale_max_rank : int
+        The largest rank of regressions of the scale: logarithms of residuals are noisy, so
+        that few functions can be learned.
+    scale_ridges : tuple of float
+        Ridges of the scale that are tried. None is tiny, as the out-of-fold forecasts know
+        their residuals: the smaller a ridge, the more of them shows.
+    forecast_scale_factor : float
+        The length scale of the kernel of the forecast in units of the median heuristic.
+        Half, as the shape of residuals varies within the range of the forecast.
+    leakage_correlation, leakage_standard_errors : float
+        The mean correlation of forecasts and residuals, among rows of nearly the same
+        forecast, up to which forecasts stay as they are; or so many standard errors, if
+        that is more. Round numbers.
+    leakage_window : int
+        The fewest rows of nearly the same forecast whose correlation is looked at; a round
+        number.
+    leakage_noise : tuple of float
+        The standard deviations of noise that are tried, in units of that of the residuals:
+        quarters of a decade from one that rounding hides to one that hides any forecast.
+    """
+
+    smoothness: tuple[float, ...] = (math.inf, 1.5, 0.5)
+    scale_factors: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0)
+    trial_rank: int = 384
+    max_rank: int = 1024
+    rank_tolerance: float = 1e-10
+    ridges: tuple[float, ...] = tuple((10.0 ** np.arange(-12, 1.1, 0.5)).tolist())
+    validation_rows: int = 4096
+    ard_first_rows: int = 400
+    ard_first_steps: int = 30
+    ard_second_rows: int = 1000
+    ard_second_steps: int = 40
+    ard_patches: int = 20
+    ard_pool_rows: int = 1 << 15
+    ard_least_rows: int = 8
+    least_weight: float = 0.1
+    least_weight_to_refit: float = 0.3
+    kriging_above_rows: int = 2_000
+    kriging_most_rows: int = 50_000
+    kriging_smoothness: float = 0.5
+    neighbours: int = 64
+    kriging_ridges: tuple[float, ...] = tuple(
+        (10.0 ** np.array([-6.0, -4.0, -3.0, -2.0, -1.5, -1.0, -0.5, 0.0])).tolist()
+    )
+    kriging_validation_rows: int = 1000
+    category_distance: float = 3.0
+    extrapolation: float = 0.25
+    boosting_least_rows: int = 50
+    boosting_learning_rate: float = 0.05
+    boosting_rounds: int = 400
+    boosting_leaves: tuple[int, int] = (15, 63)
+    boosting_many_rows: int = 5_000
+    boosting_leaf_rows: int = 5
+    residual_floor: float = 0.1
+    scale_levels: tuple[float, float] = (0.005, 0.995)
+    scale_max_rank: int = 256
+    scale_ridges: tuple[float, ...] = tuple((10.0 ** np.arange(-4, 2.1, 0.5)).tolist())
+    forecast_scale_factor: float = 0.5
+    leakage_correlation: float = 0.1
+    leakage_standard_errors: float = 2.5
+    leakage_window: int = 20
+    leakage_noise: tuple[float, ...] = tuple((10.0 ** np.arange(-4, 1.1, 0.25)).tolist())
+
+
+SETTINGS = RegressionSettings()
