@@ -39,13 +39,14 @@ KINDS = [
 LEVELS = [0.03, 0.25, 0.5, 0.8, 0.99]
 CLOSE = {"rtol": 1e-9, "atol": 1e-9}
 CELLS = ["few cells", "all"]
+FEW = ["binary", "counts", "categories"]  # kinds with few values, or of few categories
 QUICK = Selection(cv=0.2)  # one part held out, where the choice is not the point
 
 
 @cache
-def fitted(kind, positivity="projected", weighted=False, marginals="exact", *, cells="all"):
+def fitted(kind, positivity="projected", weighted=False, marginals="exact", *, cells=None):
     """Return a model of some kind, and what it was fitted to; one for each kind of cells."""
-    assert cells in CELLS
+    assert cells in (None, *CELLS)
     data = sides(kind)
     rng = np.random.default_rng(6)
     data.w = rng.integers(0, 4, N) * rng.random(N) if weighted else np.ones(N)
@@ -65,6 +66,8 @@ def fitted(kind, positivity="projected", weighted=False, marginals="exact", *, c
 @pytest.fixture(params=CELLS)
 def fitted_on(request, monkeypatch):
     """Return what fits models whose distributions are on few cells, or as many as by default."""
+    if request.node.callspec.params.get("kind", "scalar") not in FEW:
+        monkeypatch.setattr(projected, "_RIDGES", (1.0, 0.1))  # smaller ones are slow
     if request.param == "few cells":
         few = replace(SETTINGS, interval_cells=50, feature_cells=60, isotonic_cells=70)
         monkeypatch.setattr(projected, "SETTINGS", few)
