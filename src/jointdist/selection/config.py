@@ -17,33 +17,37 @@ Scales: TypeAlias = Literal["each", "common"]
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
-    """Constants of the search, chosen by trial on the UCI development splits.
+    """Tuned constants of the selection.
 
     Attributes
     ----------
     strengths : tuple of float
-        Ridges that are tried, times the number of rows: half decades from 100 to 1e-7, wide
-        enough that the best was never at an end.
+        Ridges that are tried, times the number of rows: half decades from 100, near
+        independence, to 1e-7, where models without noise interpolate.
     powers : range
-        Powers of two by which length scales are multiplied.
+        Powers of two by which length scales are multiplied: from a sixty-fourth of the median
+        heuristic, where few neighbours count, to eight times, where kernels are nearly flat.
     repeats, few : int
-        Few rows are split into folds so many times, up to this number of rows in all: the
-        score of a single split of few rows is mostly noise.
+        How often rows are split into folds, as long as that makes at most so many rows in
+        all: a single split of few rows gives noisy scores, and few rows are cheap.
     better : float
-        The share of the score by which a neighbour must be better.
+        The share of the score by which a neighbour must be better: less is noise.
     clearly_better : float
-        The share of the score by which one length scale a column must beat a common one.
+        The share of the score by which one length scale a column must beat a common one,
+        because it has more freedom to overfit.
     nearly_as_good : tuple of float
-        The least and the largest share of the score that a larger ridge may cost.
+        The least and the largest share of the score that a larger ridge may cost: about the
+        standard error of a score over five folds.
     hopeless : float
-        The share of the score above the best at which neighbours are not tried.
+        The share of the score above the best at which neighbours are not tried: a time
+        budget.
     rank_x, rank_y : int
-        The largest ranks of the factors of candidates: larger ones rank candidates alike.
+        The largest ranks of the factors of candidates: a time budget.
     full_rank_x : int
         The largest rank of a factor of X of rough kernels, near the best candidate if that
-        was cut, and of the final fit.
+        was cut, and of the final fit: a time budget.
     strength : float
-        The ridge times the number of rows where all rows are equal.
+        The ridge times the number of rows where all rows are equal, so that any will do.
     """
 
     strengths: tuple[float, ...] = tuple((10.0 ** np.arange(2, -7.1, -0.5)).tolist())
