@@ -471,7 +471,7 @@ class TestEstimator:
         assert model.score(X, Y[:, 0]) > 0
 
     def test_both_directions(self):
-        X, Y = sample(1500, 2)
+        X, Y = sample(800, 2)
         model = JPDL4(selection=QUICK, random_state=0).fit(X, Y)
         assert_allclose(model.given(y=Y[:5]).mean(), 0.5 * Y[:5], atol=0.25)
         assert model.marginal("y").mean().shape == (1, 2)

@@ -66,12 +66,13 @@ def fitted(kind, positivity="projected", weighted=False, marginals="exact", *, c
 @pytest.fixture(params=CELLS)
 def fitted_on(request, monkeypatch):
     """Return what fits models whose distributions are on few cells, or as many as by default."""
+    how = {}
     if request.node.callspec.params.get("kind", "scalar") not in FEW:
-        monkeypatch.setattr(projected, "_RIDGES", (1.0, 0.1))  # smaller ones are slow
+        how["ridges"] = (1.0, 0.1)  # smaller ones are slow
     if request.param == "few cells":
-        few = replace(SETTINGS, interval_cells=50, feature_cells=60, isotonic_cells=70)
-        monkeypatch.setattr(projected, "SETTINGS", few)
-        monkeypatch.setattr(isotonic, "SETTINGS", few)
+        how |= {"interval_cells": 50, "feature_cells": 60, "isotonic_cells": 70}
+    for module in (projected, isotonic):
+        monkeypatch.setattr(module, "SETTINGS", replace(SETTINGS, **how))
     return partial(fitted, cells=request.param)
 
 
