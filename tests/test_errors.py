@@ -43,3 +43,13 @@ def test_a_line_warns_once_by_default():
         warnings.simplefilter("default")
         ask()
     assert len(caught) == 1
+
+
+def test_a_module_beside_the_package_is_not_of_it():
+    source = 'def ask():\n    warn_user("careful", UserWarning)\n'
+    space = {"warn_user": warn_user, "__name__": "jointdist_app"}
+    file = f"{_PACKAGE}_app/main.py"
+    exec(compile(source, file, "exec"), space)  # noqa: S102
+    with pytest.warns(UserWarning, match="careful") as caught:
+        space["ask"]()
+    assert caught[0].filename == file

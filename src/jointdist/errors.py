@@ -3,7 +3,7 @@
 * ``ValueError``                   an argument breaks its rule (see :func:`require`)
 * ``JointdistError``
 
-  - ``InfeasibleError``            constraints that cannot be met leave no model to ask
+  - ``InfeasibleError``            the constraints of a model cannot be met
   - ``NotPositiveDefiniteError``   a kernel is not positive semidefinite
 
 * ``SignedDistributionWarning``    a signed distribution has no mass, or a negative variance
@@ -13,6 +13,7 @@ Warnings are issued by :func:`warn_user` and point at the user's line.
 """
 
 import math
+import os
 import sys
 import warnings
 from pathlib import Path
@@ -35,7 +36,7 @@ __all__ = [
     "warn_user",
 ]
 
-_PACKAGE = str(Path(__file__).parent)
+_PACKAGE = str(Path(__file__).parent) + os.sep
 
 
 class JointdistError(Exception):
@@ -43,7 +44,7 @@ class JointdistError(Exception):
 
 
 class InfeasibleError(JointdistError):
-    """The constraints of a model cannot be met, so there is no model to ask."""
+    """The constraints of a model cannot be met, so that it has no distributions."""
 
 
 class NotPositiveDefiniteError(JointdistError, ValueError):
@@ -131,8 +132,8 @@ def warn_user(message: str, category: type[Warning]) -> None:
 
     However deep in the package the reason is found, the warning carries the file and the
     line of the innermost frame outside it, so that filters and the "once per line" rule
-    apply to the user's code. If there is no such frame, as in a worker thread that only runs
-    the package, it points at the outermost frame.
+    apply to the code that called: the user's, or that of a library such as scikit-learn if
+    the user called that.
 
     Parameters
     ----------

@@ -10,6 +10,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import jointdist as jd
 from jointdist import scores
+from jointdist.data.sample import Sample
+from jointdist.data.table import as_rows
 from jointdist.distributions.conditional import Conditional
 from jointdist.distributions.location_scale import LocationScale
 from jointdist.errors import ToleranceWarning
@@ -359,3 +361,26 @@ def test_intervals_have_a_level():
     dist = ConformalCalibration(joint(), random_state=0).fit(X, y).given(X[:2])
     with pytest.raises(ValueError, match=r"Conditional.interval: `level` must be a number"):
         dist.interval(1.0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_fit_that_fails_leaves_the_model_as_it_was(seed):
+    """A category that occurs only among the rows that are held back is refused."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 1)), rng.normal(size=80)
+    model = ConformalCalibration(joint(), random_state=0).fit(X, y)
+    before, answer = model.estimator_, model.predict(X[:3])
+    held = ConformalCalibration(joint(), random_state=seed)
+    held = held._split(
+        Sample.paired(
+            as_rows(X, where="", name="X"),
+            as_rows(y, where="", name="Y", vector=True),
+            None,
+        ),
+        np.random.default_rng(seed),
+    )[1]
+    labels = np.where(np.arange(80) == held[0], "rare", "usual")[:, None]
+    with pytest.raises(ValueError, match="rare"):
+        model.set_params(random_state=seed).fit(labels, y)
+    assert model.estimator_ is before
+    assert_array_equal(model.predict(X[:3]), answer)

@@ -7,11 +7,12 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from jointdist._array import is_array, to_numpy
-from jointdist.errors import Text, require
+from jointdist.errors import Text, require, warn_user
 
 __all__ = ["Labels", "learn_labels"]
 
@@ -57,7 +58,11 @@ def learn_labels(
     """
     got = Text("None: fit requires y to be passed, but the target y is None")
     require(y is not None, where, "y", "given", got)
-    values = column_or_1d(_array(y, where), warn=True)
+    array = _array(y, where)
+    if np.ndim(array) == 2 and np.shape(array)[1] == 1:
+        msg = "A column-vector y was passed when a 1d array was expected."
+        warn_user(f"{msg} {where} takes its column.", DataConversionWarning)
+    values = column_or_1d(array)
     rule = f"as long as `X` ({n} rows)"
     require(len(values) == n, where, "y", rule, Text(f"{len(values)} rows"))
     assert_all_finite(values, input_name="y", estimator_name=where)

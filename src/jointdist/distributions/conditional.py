@@ -279,9 +279,9 @@ class Conditional:
         return self._pdf("pdf", y, grid)
 
     def logpdf(self, y: object, *, grid: bool | None = None) -> Vector:
-        """Return the logarithm of the density; minus infinity where that is not positive.
+        """Return the logarithm of the density.
 
-        That of a proper distribution is finite wherever y is.
+        It is minus infinity where a signed density is not positive, finite for proper ones.
 
         Parameters
         ----------

@@ -79,7 +79,7 @@ class Queries:
     H : array of shape (m_given, m)
         The coefficients of the model, towards the side of the distributions.
     executor : Executor
-        How row blocks are worked on.
+        Runs the row blocks.
     encoding : Encoding
         How categories of the conditions became numbers.
     offset : float, default=0.0

@@ -129,7 +129,7 @@ class SupportPoints:
     weights : array of shape (n,), optional
         The weights of the rows.
     executor : Executor
-        How row blocks are worked on.
+        Runs the row blocks.
     """
 
     rows: Rows

@@ -111,7 +111,7 @@ class Basis:
         Z : array, memory map or DataFrame of shape (n, d)
             The rows.
         executor : Executor, optional
-            How row blocks are worked on.
+            Runs the row blocks.
         """
         rows = as_rows(Z, where="Basis.bounds", name="Z", vector=True)
         rows.require_width(self.map.width)
@@ -167,7 +167,7 @@ def orthogonal(
     weights : array of shape (n,), optional
         The weights of the rows.
     executor : Executor, optional
-        How row blocks are worked on.
+        Runs the row blocks.
     """
 
     def block(start: int, z: Array) -> Array:

@@ -63,7 +63,7 @@ def pivoted_cholesky(
     random_state : int, Generator, RandomState, optional
         The seed of ``"auto"``, ``"rp"`` and ``"random"``.
     executor : Executor, optional
-        How row blocks are worked on.
+        Runs the row blocks.
 
     Returns
     -------

@@ -126,7 +126,7 @@ def pivot_search(
     rng : Generator
         Draws the pivots.
     executor : Executor, optional
-        How row blocks are worked on.
+        Runs the row blocks.
     """
     eps, workers = kernel_precision(kernel, rows, name), executor_for(rows, executor)
     return PivotSearch(kernel, name, eps, rows, weights, goal, rng, workers)

@@ -37,7 +37,7 @@ def largest_kernel(
     weights : array of shape (n,), optional
         Their weights.
     executor : Executor, optional
-        How row blocks are worked on.
+        Runs the row blocks.
     """
     if not features.rank or features.equal_diagonal:
         return np.inf

@@ -240,7 +240,7 @@ def collect(
     precision : {"float64", "float32"}
         The precision in which features are multiplied within a block.
     executor : Executor
-        How row blocks are worked on.
+        Runs the row blocks.
     """
     allowed = ("float64", "float32")
     require(precision in allowed, x.where, "precision", f"one of {allowed}", precision)

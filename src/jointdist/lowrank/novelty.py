@@ -56,7 +56,7 @@ class NoveltyDetector:
         x : Rows
             The rows.
         executor : Executor, optional
-            How row blocks are worked on.
+            Runs the row blocks.
         """
 
         def block(_start: int, z: Array) -> Vector:
@@ -100,7 +100,7 @@ def novelty_detector(
     random_state : int, default=0
         The seed of the choice of landmarks.
     executor : Executor, optional
-        How row blocks are worked on.
+        Runs the row blocks.
 
     Examples
     --------

@@ -119,7 +119,7 @@ def orthonormal_polynomials(
     seed : int
         Chooses the part of the rows.
     executor : Executor
-        How row blocks are worked on.
+        Runs the row blocks.
     """
     counted = np.arange(x.n) if weights is None else np.flatnonzero(weights)
     functions = [comb(q + rows.d, q) for q, rows in zip(degrees, (x, y), strict=True)]

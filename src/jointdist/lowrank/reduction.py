@@ -177,7 +177,7 @@ def reduce_sample(
     random_state : int, Generator, RandomState, optional
         The seed.
     executor : Executor, optional
-        How row blocks are worked on.
+        Runs the row blocks.
     warn : bool or tuple of bool, default=True
         Whether to warn if ``max_rank`` is reached before ``tol``, on X and Y.
 
@@ -273,7 +273,7 @@ def moments(
         The precision in which features are multiplied within a block; sums over blocks
         are always in float64.
     executor : Executor, optional
-        How row blocks are worked on.
+        Runs the row blocks.
 
     Returns
     -------

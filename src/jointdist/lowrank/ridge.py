@@ -75,7 +75,7 @@ class RidgeRegression:
         ridge : array of shape (r,)
             The ridge of each target.
         executor : Executor, optional
-            How row blocks are worked on.
+            Runs the row blocks.
         """
         slopes = self.products * self._shrunk(ridge)
 
@@ -106,7 +106,7 @@ class RidgeRegression:
         ridges : array of shape (l,)
             The ridges, the same for all targets.
         executor : Executor, optional
-            How row blocks are worked on.
+            Runs the row blocks.
         """
         paths = np.repeat(ridges[:, None], targets.shape[1], axis=1)
 
@@ -135,7 +135,7 @@ class RidgeRegression:
         ridge : array of shape (r,)
             The ridge of each target.
         executor : Executor, optional
-            How row blocks are worked on.
+            Runs the row blocks.
         """
         parts = self._leave_one_out(
             x, targets, weights, ridge[None], lambda left, _: left[:, 0], executor
@@ -218,7 +218,7 @@ def ridge_regression(
     weights : array of shape (n,), optional
         The weights of the rows.
     executor : Executor, optional
-        How row blocks are worked on.
+        Runs the row blocks.
 
     Returns
     -------

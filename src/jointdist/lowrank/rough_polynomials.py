@@ -29,7 +29,7 @@ def extreme_rows(x: Rows, y: Rows, weights: Matrix | None, executor: Executor) -
     weights : array of shape (n,), optional
         Their weights; rows of weight zero do not count.
     executor : Executor
-        How row blocks are worked on.
+        Runs the row blocks.
     """
 
     def block(start: int, *tables: Array) -> Matrix:

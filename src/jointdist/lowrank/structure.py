@@ -40,7 +40,7 @@ def structure(
     weights : array of shape (n,), optional
         Its weights.
     executor : Executor
-        How row blocks are worked on.
+        Runs the row blocks.
 
     Returns
     -------

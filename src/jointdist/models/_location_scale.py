@@ -45,7 +45,7 @@ class LocationScaleSpec:
         From a kernel of the location to an unfitted estimator of the distribution of
         residuals.
     executor : Executor, optional
-        How row blocks are worked on.
+        Runs the row blocks.
     """
 
     where: str

@@ -23,7 +23,7 @@ from jointdist.errors import Text, ToleranceWarning, require, warn_user
 from jointdist.lowrank.basis import Basis
 from jointdist.lowrank.moments import Moments
 from jointdist.lowrank.reduction import moments
-from jointdist.models._arguments import PairedData, require_columns, y_for_Y
+from jointdist.models._arguments import PairedData, read_x, y_for_Y
 from jointdist.programs import Solution
 from jointdist.selection.config import Selection
 from jointdist.selection.result import Selected
@@ -255,10 +255,8 @@ class DistributionEstimator(RegressorMixin, NestedParameters, BaseEstimator, ABC
         return moments(*maps, rows.x, rows.y, sample_weight=weights, executor=executor)
 
     def _read_x(self, method: str, name: str, X: object) -> Rows:
-        require_columns(self, X)
-        vector = method == "given" and self.n_features_in_ == 1
         where = f"{self._name}.{method}"
-        return self._data.encodings[0].encode(X, where=where, name=name, vector=vector)
+        return read_x(self, self._data.encodings[0], X, where=where, name=name)
 
     def _read_pair(
         self, method: str, X: object, Y: object, *, paired: bool = True

@@ -237,12 +237,11 @@ class ConditionalMeanEmbedding(DistributionEstimator):
         tried = None if self.selection is None else self.selection.regularizations
         rule = "of positive ridges"
         require(not tried or min(tried) > 0, where, "selection", rule, self.selection)
-        for name, value in (
-            ("normalization", self.normalization),
-            ("positivity", self._scope),
-        ):
-            rule = '"none" without `low_rank`, or "projected" or "isotonic"'
-            require(self.low_rank or value == "none", where, name, rule, value)
+        free, rule = self.normalization == "none", '"none" without `low_rank`'
+        require(self.low_rank or free, where, "normalization", rule, self.normalization)
+        rule = '"projected", "isotonic" or "none" without `low_rank`'
+        free = self._scope == "none"
+        require(self.low_rank or free, where, "positivity", rule, self.positivity)
 
     @property
     def _scope(self) -> Scope:

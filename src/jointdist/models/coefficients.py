@@ -78,7 +78,7 @@ class Problem:
     marginals : {"free", "total", "exact"}
         What is normalised.
     executor : Executor
-        How row blocks are worked on.
+        Runs the row blocks.
     """
 
     x: Basis

@@ -116,11 +116,12 @@ class ConformalCalibration(RegressorMixin, NestedParameters, BaseEstimator):
         train, calibration = sample.take(rows), sample.take(held)
         weights = {} if train.weights is None else {"sample_weight": train.weights}
         model = clone(self.estimator)
-        self.estimator_ = model.fit(_part(X, rows), _part(Y, rows), **weights)
-        levels = pit(self._base(_part(X, held)), _part(Y, held), random_state=rng)
-        self.recalibration_ = _recalibration(levels, calibration.weights)
+        model.fit(_part(X, rows), _part(Y, rows), **weights)
+        levels = pit(_proper(model, _part(X, held)), _part(Y, held), random_state=rng)
+        recalibration = _recalibration(levels, calibration.weights)
         executor = executor_for(train.y)
         self._marginal = SupportPoints(train.y, encoding, train.weights, executor)
+        self.estimator_, self.recalibration_ = model, recalibration
         return self
 
     def given(self, x: object) -> Conditional:
@@ -132,7 +133,7 @@ class ConformalCalibration(RegressorMixin, NestedParameters, BaseEstimator):
             Conditions on X; a vector if X has one column.
         """
         check_is_fitted(self)
-        return recalibrated(self._base(x).distributions, self.recalibration_)
+        return recalibrated(_proper(self.estimator_, x).distributions, self.recalibration_)
 
     def predict(self, X: object) -> Vector:
         """Return the conditional means of Y.
@@ -211,10 +212,10 @@ class ConformalCalibration(RegressorMixin, NestedParameters, BaseEstimator):
         out = np.isin(groups, order[:held])
         return counted[~out], counted[out]
 
-    def _base(self, x: object) -> Conditional:
-        """Return proper distributions of the estimator."""
-        dist = self.estimator_.given(x)
-        return Conditional(proper(require_column(_NAME, dist)))
+
+def _proper(model: Any, x: object) -> Conditional:
+    """Return proper distributions of a fitted estimator."""
+    return Conditional(proper(require_column(_NAME, model.given(x))))
 
 
 def _read(X: object, Y: object, sample_weight: object) -> tuple[Sample, Encoding]:

@@ -54,6 +54,7 @@ def full_embedding(
     K = to_numpy(kernel_matrix(kernel_x, rows, rows))
     F = _inverse(K, np.minimum(n * ridge / w, 1e300))
     C = _root(K)
+    weights = F @ C
     K_y = to_numpy(kernel_matrix(kernel_y, z, z))
     solution = Solution(F, -float(w @ np.einsum("ij,ji->i", K_y @ F, K)) / n)
     projected = positivity == "projected"
@@ -63,11 +64,11 @@ def full_embedding(
         solution,
         (plain_basis(FeatureMap(kernel_x, rows, like(C, rows))), basis_y),
         z,
-        F @ C,
+        weights,
         ridge=ridge,
         positivity=positivity,
         executor=executor,
-        row_weights=F @ C,
+        row_weights=weights,
     )
 
 

@@ -35,10 +35,8 @@ from jointdist.selection.trial import Outcomes, Trial
 
 __all__ = ["JointDistribution"]
 
-_TRIED = (
-    1024  # rows by which the ridges of a candidate's functions of Y are judged: of more,
-)
-# the choice of kernels is the same
+# Rows by which the ridges of a candidate's functions of Y are judged: a time budget.
+_TRIED = 1024
 
 
 class JointDistribution(JointEstimator):

@@ -83,9 +83,9 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
     random_state : int, Generator, RandomState, optional
         The seed of pivots and of choices of rows.
     executor : Executor, optional
-        How row blocks are worked on.
+        Runs the row blocks.
     verbose : int, default=1
-        Whether long work shows its progress, on a terminal.
+        Whether long computations show their progress on a terminal.
 
     Attributes
     ----------

@@ -44,7 +44,7 @@ class LocationScaleModel:
     marginal : SupportPoints
         The observed outcomes.
     executor : Executor, optional
-        How row blocks are worked on.
+        Runs the row blocks.
     """
 
     location: StackedLocation

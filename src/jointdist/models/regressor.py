@@ -82,9 +82,9 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
     random_state : int, Generator, RandomState, optional
         The seed of pivots, of choices of rows, and of regressors without one.
     executor : Executor, optional
-        How row blocks are worked on.
+        Runs the row blocks.
     verbose : int, default=1
-        Whether long work shows its progress, on a terminal.
+        Whether long computations show their progress on a terminal.
 
     Attributes
     ----------

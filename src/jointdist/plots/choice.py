@@ -90,8 +90,8 @@ def scale_map(source: Any, *, ax: "Axes | None" = None) -> "Axes":
     """Draw the best criterion over all ridges for each pair of length scales tried.
 
     Length scales are multiples of a first guess. A ring marks the selected pair; at the
-    border it shows that wider or narrower kernels were not tried. Pairs that failed are not
-    shown, nor those with another rule for the length scales of single columns.
+    border it shows that wider or narrower kernels were not tried. Only candidates whose
+    length scales are related as those of the selected one are shown.
 
     Parameters
     ----------

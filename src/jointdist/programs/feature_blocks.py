@@ -34,7 +34,7 @@ class Blocks:
     intercept : bool
         Whether a last column of ones is added.
     executor : Executor
-        How row blocks are worked on.
+        Runs the row blocks.
     limit : int
         The most numbers that are kept.
     """

@@ -33,7 +33,7 @@ class ConstantScale:
         x, p : Rows
             The rows of x, and their forecasts.
         executor : Executor, optional
-            How row blocks are worked on.
+            Runs the row blocks.
         """
         del p, executor
         return np.broadcast_to(self.value, (x.n, len(self.value)))
@@ -74,7 +74,7 @@ class ScaleRegression:
         x, p : Rows
             The rows of x, and their forecasts.
         executor : Executor, optional
-            How row blocks are worked on.
+            Runs the row blocks.
         """
         found = [self.on_forecast.predict(p, executor), self.on_x.predict(x, executor)]
         logs = np.einsum("kr,kqr->qr", self.shares, np.stack(found))

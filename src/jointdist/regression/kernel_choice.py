@@ -47,7 +47,7 @@ def choose_kernels(
     random_state : int, default=0
         The seed of pivots and choices of rows.
     executor : Executor, optional
-        How row blocks are worked on.
+        Runs the row blocks.
     """
     workers = executor_for(data.x, executor)
     kinds = (

@@ -52,7 +52,7 @@ class KernelFit:
         x : Rows
             The rows.
         executor : Executor, optional
-            How row blocks are worked on.
+            Runs the row blocks.
         """
         return self.regression.predict(x, self.ridge, executor)
 
@@ -64,7 +64,7 @@ class KernelFit:
         data : RegressionData
             The rows.
         executor : Executor, optional
-            How row blocks are worked on.
+            Runs the row blocks.
         """
         return self.regression.residuals(
             data.x, data.targets, data.weights, self.ridge, executor
@@ -95,7 +95,7 @@ def fit_kernel(
     random_state : int, default=0
         The seed of pivots and choices of rows.
     executor : Executor, optional
-        How row blocks are worked on.
+        Runs the row blocks.
     """
     x, workers = data.x, executor_for(data.x, executor)
     goal = checked_goal(x, SETTINGS.rank_tolerance, max_rank)

@@ -53,7 +53,7 @@ class KernelRegression:
         x : Rows
             The rows.
         executor : Executor, optional
-            How row blocks are worked on.
+            Runs the row blocks.
         """
         found = [fit.predict(x, executor) for fit in self.parts]
         average: Vector = np.einsum("kr,kqr->qr", self.shares, np.stack(found))
@@ -81,7 +81,7 @@ def kernel_regression(
     random_state : int, default=0
         The seed of pivots and choices of rows.
     executor : Executor, optional
-        How row blocks are worked on.
+        Runs the row blocks.
 
     Returns
     -------

@@ -68,7 +68,7 @@ class Kriging:
         x : Rows
             The rows.
         executor : Executor, optional
-            How row blocks are worked on.
+            Runs the row blocks.
         """
         points = to_numpy(x.read(0, x.n))
         _, near = self.tree.query(
@@ -88,7 +88,7 @@ class Kriging:
         ridges : array of shape (l,)
             The ridges.
         workers : Executor
-            How row blocks are worked on.
+            Runs the row blocks.
         """
         points = self.rows[which]
         most = min(SETTINGS.neighbours + 1, len(self.rows))
@@ -140,7 +140,7 @@ def kriging(
     random_state : int, default=0
         The seed of the rows whose residuals choose the ridge.
     executor : Executor, optional
-        How row blocks are worked on.
+        Runs the row blocks.
 
     Returns
     -------

@@ -68,7 +68,7 @@ def fit_location(
     where : str
         The estimator, for messages.
     executor : Executor, optional
-        How row blocks are worked on.
+        Runs the row blocks.
 
     Returns
     -------

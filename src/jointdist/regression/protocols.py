@@ -35,7 +35,7 @@ class Location(Protocol):
         doubt : array of shape (q,)
             How far the rows are out of distribution, from zero to one.
         executor : Executor, optional
-            How row blocks are worked on.
+            Runs the row blocks.
         """
 
 
@@ -54,5 +54,5 @@ class Scale(Protocol):
         x, p : Rows
             The rows of x, and their forecasts.
         executor : Executor, optional
-            How row blocks are worked on.
+            Runs the row blocks.
         """

@@ -47,7 +47,7 @@ def fit_scale(
     random_state : int, default=0
         The seed of pivots.
     executor : Executor, optional
-        How row blocks are worked on.
+        Runs the row blocks.
 
     Returns
     -------

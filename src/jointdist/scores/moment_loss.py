@@ -18,16 +18,16 @@ def second_moment_loss(dist: Conditional, truth: Any) -> Vector:
 
     :math:`\|E[Y Y^\top] - M\|_F^2 / \|M\|_F^2` with the true :math:`M`. Their mean is
     Eq. `eq:secmomloss`, the relative error of second moments, where the true moments are
-    known. It is meant for these: with outcomes in their place it is not proper, and huge
-    where these are near zero.
+    known. If outcomes are given instead, the loss is not a proper score, and it is huge for
+    outcomes near zero.
 
     Parameters
     ----------
     dist : Conditional
         Distributions of numbers; an embedding is not divided by its mass.
     truth : array of shape (q, d, d), (q, d) or (q,)
-        The true matrices M, or outcomes y with :math:`M = y y^\top`. Those of one column
-        are outcomes too, unless of shape (q, 1, 1).
+        The true matrices M, of shape (q, d, d) also if d is one; or outcomes y, for which
+        :math:`M = y y^\top`.
 
     Returns
     -------

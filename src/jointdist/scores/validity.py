@@ -128,7 +128,8 @@ def negative_probability_share(
 def negative_ratio_share(dist: Conditional) -> float:
     r"""Return the share of negative ratios :math:`1 + h`, over distributions and points.
 
-    Below -1e-12, that is. Support points count by their weight in the sample. Costs a scan
+    A ratio below -1e-12 counts as negative. Support points count by their weight in the
+    sample. Costs a scan
     over all of them; :meth:`~jointdist.Conditional.negative_share` is the negative weight.
 
     Parameters
