@@ -4,12 +4,12 @@ The mathematics is written against the array API standard, through the namespace
 :func:`array_namespace`. Only this module and the reading of rows treat NumPy as special.
 """
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import array_api_compat as compat
 import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array
-from array_api_compat import is_array_api_obj as is_array
 from numpy.typing import NDArray
 
 __all__ = [
@@ -32,6 +32,9 @@ Array: TypeAlias = Any  # the standard has no Protocol for arrays yet
 Vector: TypeAlias = NDArray[np.float64]  # numbers in host memory, of any shape
 Matrix: TypeAlias = NDArray[np.float64]
 Index: TypeAlias = NDArray[np.intp]
+
+# Tells whether a value is an array of a library that follows the standard.
+is_array: Callable[[object], bool] = compat.is_array_api_obj
 
 
 def to_numpy(a: Array) -> NDArray[Any]:

@@ -148,7 +148,7 @@ class ConditionalMeanEmbedding(DistributionEstimator):
     kernel_x_: Kernel
     kernel_y_: Kernel
     _chosen: Chosen
-    _fitted: Embedding
+    _fitted: Embedding  # pyrefly: ignore[bad-override-mutable-attribute]
     _reduction: Reduction
 
     def __init__(

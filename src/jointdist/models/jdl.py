@@ -143,6 +143,8 @@ class JointDistribution(JointEstimator):
     (array([[0.2, 2. ]]), array([0.5]))
     """
 
+    kernel_x_: Kernel
+    kernel_y_: Kernel
     _reduction: Reduction
     _chosen: Chosen
     _repeated = True  # whether a weight counts repetitions of a row

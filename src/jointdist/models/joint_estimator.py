@@ -19,7 +19,7 @@ class JointEstimator(DistributionEstimator):
     """An estimator of the joint distribution of X and Y, with both conditionals."""
 
     grid_rows_: Index
-    _fitted: Joint
+    _fitted: Joint  # pyrefly: ignore[bad-override-mutable-attribute]
 
     def given(self, x: object = None, *, y: object = None) -> Conditional:
         """Return conditional distributions: of Y for each row of ``x``, or of X for each of ``y``.

@@ -184,7 +184,8 @@ class _Candidates:
         _, rank, family, of_folds, end = min(reached, key=lambda entry: entry[0])
         cut = validation.best.rank_x >= rank and self.search.factoring.max_rank is None
         if cut and rank < min(SETTINGS.full_rank_x, validation.sample.n) and family.free:
-            score = partial(score, x=family, of_folds=of_folds, rank=SETTINGS.full_rank_x)
+            rank = SETTINGS.full_rank_x
+            score = partial(self._score, x=family, of_folds=of_folds, y=y, rank=rank)
             descend(score, end, (family.free, y.free))
 
     def _features(self, y: Family) -> Vector:
