@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from scipy import integrate, stats
 from benchmarks.peers.data import SETS
 from benchmarks.peers.dists import energy_score
 from benchmarks.quality import __main__ as command
-from benchmarks.quality import methods, uci
+from benchmarks.quality import gaussian, methods, uci, vector
 from benchmarks.quality.claims import claims
 from benchmarks.quality.dists import Learned, Normal, Weighted
 from benchmarks.quality.report import page
@@ -248,6 +249,9 @@ def test_unknown_sets_are_refused(capsys):
 
 @pytest.mark.parametrize("study", SECTIONS.values(), ids=lambda study: study.name)
 def test_a_tiny_evaluation_resumes(study, tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(gaussian.SETS, "gaussian, small", (60, 30))
+    monkeypatch.setitem(vector.SETS, "waves, small", (40, 20))
+    monkeypatch.setattr(uci, "simulated", partial(uci.simulated, n=50, tests=30))
     (name,) = study.presets["tiny"]["sets"]
     arguments = ["--preset", "tiny", "--sets", name, "--results", str(tmp_path)]
     command.main(arguments)
