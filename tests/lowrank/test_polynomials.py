@@ -33,7 +33,10 @@ QUICK = jd.Selection(cv=0.2)  # one part held out, where the choice is not the p
 
 
 @parametrize_with_checks(
-    [JPDL(selection=jd.Selection(cv=0.5)), JPDL(degree=2, positivity="sos")]
+    [
+        JPDL(selection=jd.Selection(cv=0.5)),
+        JPDL(degree=2, positivity="sos", selection=jd.Selection(cv=0.5)),
+    ]
 )
 @pytest.mark.filterwarnings("ignore:PolynomialJointDistribution:UserWarning")
 @pytest.mark.filterwarnings("ignore::jointdist.errors.SignedDistributionWarning")

@@ -198,9 +198,9 @@ def test_densities(fitted_on, positivity):
 def noisy_line(noise):
     """Return a model of rows along a line."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(400, 1))
+    X = rng.normal(size=(250, 1))
     model = JointDistribution(random_state=0)
-    return model.fit(X, X[:, 0] + noise * rng.normal(size=400))
+    return model.fit(X, X[:, 0] + noise * rng.normal(size=250))
 
 
 @pytest.mark.parametrize("positivity", ["projected", "isotonic"])
@@ -460,7 +460,7 @@ def test_accuracy_of_second_moments(seed, model):
     Also where columns of Y hardly vary in some direction: as of the second pair.
     """
     pair = NormalPair.random(3, random_state=seed)
-    X, Y = pair.draw(800, random_state=0)
+    X, Y = pair.draw(600, random_state=0)
     x, _ = pair.draw(300, random_state=1)
     model.fit(X, Y)
     truth = pair.second_moments(x)
