@@ -310,9 +310,14 @@ class TestConstraints:
             model.fit(x, x**2)
         assert model.solution_.status is Status.INFEASIBLE
 
-    def test_of_the_full_estimator_there_are_none(self):
-        with pytest.raises(ValueError, match='`positivity` must be "none" without `low_ra'):
-            CME(low_rank=False, positivity="average").fit([[1.0], [2.0]], [1.0, 2.0])
+    @pytest.mark.parametrize(
+        ("argument", "rule"),
+        [("positivity", '"projected", "isotonic" or "none"'), ("normalization", '"none"')],
+    )
+    def test_of_the_full_estimator_there_are_none(self, argument, rule):
+        message = f"`{argument}` must be {rule} without `low_rank`"
+        with pytest.raises(ValueError, match=message):
+            CME(low_rank=False, **{argument: "average"}).fit([[1.0], [2.0]], [1.0, 2.0])
 
 
 class TestDistributions:

@@ -384,7 +384,7 @@ class TestCriteria:
             JD(selection=how).fit(X, y)
 
     def test_embeddings_have_no_ratio(self):
-        with pytest.raises(ValueError, match="there is no joint law"):
+        with pytest.raises(ValueError, match="there is no joint distribution"):
             CME(selection=jd.Selection("ratio")).fit(*data(20))
 
 

@@ -59,7 +59,7 @@ def learn_labels(
     got = Text("None: fit requires y to be passed, but the target y is None")
     require(y is not None, where, "y", "given", got)
     array = _array(y, where)
-    if np.ndim(array) == 2 and np.shape(array)[1] == 1:
+    if np.asarray(array).shape[1:] == (1,):
         msg = "A column-vector y was passed when a 1d array was expected."
         warn_user(f"{msg} {where} takes its column.", DataConversionWarning)
     values = column_or_1d(array)
