@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from jointdist.models.klr import KernelLogisticRegression
     from jointdist.models.regressor import DistributionRegressor
     from jointdist.programs.solution import Solution
-    from jointdist.selection.config import Selection
-    from jointdist.selection.result import Selected
+    from jointdist.selection.specification import Selected, Selection
 
 __all__ = [
     "Conditional",
@@ -71,8 +70,8 @@ _LATER = {  # imported when asked for
     "KernelLogisticRegression": "models.klr",
     "PolynomialJointDistribution": "models.jpdl",
     "Projection": "distributions.protocols",
-    "Selected": "selection.result",
-    "Selection": "selection.config",
+    "Selected": "selection.specification",
+    "Selection": "selection.specification",
     "Solution": "programs.solution",
     "plots": "",
     "scores": "",

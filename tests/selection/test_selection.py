@@ -12,8 +12,7 @@ from sklearn.base import clone
 
 import jointdist as jd
 from jointdist import scores
-from jointdist._progress import progress
-from jointdist.data.executor import Executor
+from jointdist.data.executor import Executor, progress
 from jointdist.data.sample import Sample, canonical_order, held_out
 from jointdist.data.table import as_rows
 from jointdist.kernels import Delta, Gaussian, Polynomial
@@ -22,7 +21,7 @@ from jointdist.lowrank.reduction import Factoring, Reduction, moments
 from jointdist.selection.cross_validation import CrossValidation
 from jointdist.selection.kernel_search import KernelSearch, _Candidates
 from jointdist.selection.length_scales import descend
-from jointdist.selection.trial import Outcomes, Trial, ratio_risk
+from jointdist.selection.risk import Outcomes, Trial, ratio_risk
 
 JD, CME, JPDL = (
     jd.JointDistribution,

@@ -1,4 +1,4 @@
-"""The one place that decides where and in what order row blocks are worked on.
+"""Where and in what order row blocks are worked on, and how progress is shown.
 
 A task gets the number of its first row and one block of each table, and returns something
 small. Results come in the order of the rows, so that sums do not depend on the number of
@@ -11,10 +11,12 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain, islice
-from typing import TypeAlias, TypeVar
+from time import perf_counter
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -22,11 +24,17 @@ from jointdist.data.protocols import RowSource
 from jointdist.data.table import Rows
 from jointdist.errors import is_whole, require
 
-__all__ = ["Executor", "Task", "executor_for", "one_blas_thread"]
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["Executor", "Task", "Tell", "executor_for", "one_blas_thread", "progress"]
 
 S = TypeVar("S")
 T = TypeVar("T")
 Task: TypeAlias = Callable[..., T]  # (first row, one block of each table) -> T
+Tell: TypeAlias = Callable[[float, str], None]  # (share that is done, what is done now)
+
+_PATIENCE = 1.0  # seconds before a bar appears: short work needs none
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,3 +193,57 @@ def _cores(blas: ThreadpoolController) -> int:
         cores = os.cpu_count() or 1
     allowed = [lib["num_threads"] for lib in blas.info() if lib["user_api"] == "blas"]
     return min([cores, *map(int, allowed)])
+
+
+@contextmanager
+def progress(
+    title: str,
+    *,
+    verbose: int,
+    console: "Console | None" = None,
+    patience: float = _PATIENCE,
+) -> Iterator[Tell]:
+    """Provide a function that takes the share of the work that is done and a short text.
+
+    Nothing is shown in the first second, nor if ``verbose`` is zero or the standard error
+    is not a terminal.
+
+    Parameters
+    ----------
+    title : str
+        The name of the work.
+    verbose : int
+        Whether to show a bar.
+    console : Console, optional
+        Where to draw; by default the standard error.
+    patience : float, default=1.0
+        The seconds before anything is shown.
+    """
+    # Imported here, because importing the package is to be fast.
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import (  # noqa: PLC0415
+        BarColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
+    console = console or Console(stderr=True)
+    if not verbose or not (console.is_terminal or console.is_jupyter):
+        yield lambda share, text: None  # noqa: ARG005
+        return
+    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+    bar = Progress(*columns, TextColumn("{task.fields[text]}"), console=console)
+    bar.live.transient = True
+    start = perf_counter()
+    task = bar.add_task(title, total=1.0, text="")
+
+    def tell(share: float, text: str) -> None:
+        if not bar.live.is_started and perf_counter() - start >= patience:
+            bar.start()
+        bar.update(task, completed=share, text=text)
+
+    try:
+        yield tell
+    finally:
+        bar.stop()

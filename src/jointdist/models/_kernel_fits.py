@@ -11,7 +11,7 @@ from jointdist.kernels import Kernel
 from jointdist.lowrank.factor import Pivoting
 from jointdist.lowrank.reduction import Factoring, Reduction
 from jointdist.models._arguments import PairedData
-from jointdist.selection.config import SETTINGS
+from jointdist.selection.settings import SETTINGS
 
 __all__ = [
     "EXACT",

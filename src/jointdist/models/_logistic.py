@@ -27,9 +27,13 @@ from jointdist.models._kernel_fits import is_exact
 from jointdist.models._labelled import LabelledData
 from jointdist.programs.feature_blocks import Blocks
 from jointdist.programs.logistic import LogisticSolution, logistic
-from jointdist.selection.config import SETTINGS, Selection, require_selection
 from jointdist.selection.logistic_search import LogisticSearch, choose_logistic
-from jointdist.selection.result import Selected
+from jointdist.selection.settings import SETTINGS
+from jointdist.selection.specification import (
+    Selected,
+    Selection,
+    require_selection,
+)
 
 __all__ = [
     "LogisticParameters",

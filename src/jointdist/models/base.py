@@ -25,8 +25,7 @@ from jointdist.lowrank.moments import Moments
 from jointdist.lowrank.reduction import moments
 from jointdist.models._arguments import PairedData, read_x, y_for_Y
 from jointdist.programs import Solution
-from jointdist.selection.config import Selection
-from jointdist.selection.result import Selected
+from jointdist.selection.specification import Selected, Selection
 
 __all__ = ["DistributionEstimator", "Fitted"]
 

@@ -22,8 +22,7 @@ from jointdist.models.coefficients import Marginals, Positivity
 from jointdist.models.jdl import JointDistribution
 from jointdist.programs import Solution
 from jointdist.programs.simplex import onto_simplex
-from jointdist.selection.config import Selection
-from jointdist.selection.result import Selected
+from jointdist.selection.specification import Selected, Selection
 
 __all__ = ["JointClassifier"]
 

@@ -33,8 +33,8 @@ from jointdist.models.embedding_trials import embedding_objective, fit_without
 from jointdist.models.full_embedding import full_embedding
 from jointdist.programs import Solution, closed_form, embedding
 from jointdist.programs.embedding import Scope
-from jointdist.selection.config import Selection, require_selection
 from jointdist.selection.kernel_search import Chosen, KernelSearch, select_kernels
+from jointdist.selection.specification import Selection, require_selection
 
 __all__ = ["CmePositivity", "ConditionalMeanEmbedding"]
 

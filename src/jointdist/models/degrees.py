@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from math import comb
 
 from jointdist._array import to_numpy
-from jointdist._progress import progress
-from jointdist.data.executor import Executor
+from jointdist.data.executor import Executor, progress
 from jointdist.data.sample import Sample
 from jointdist.lowrank.basis import host_features
 from jointdist.lowrank.polynomials import Polynomials, orthonormal_polynomials
@@ -18,11 +17,10 @@ from jointdist.models.polynomial_problem import (
     polynomial_executor,
     polynomial_problem,
 )
-from jointdist.selection.config import Selection
 from jointdist.selection.cross_validation import CrossValidation
 from jointdist.selection.fold_moments import sum_without
-from jointdist.selection.result import Selected
-from jointdist.selection.trial import Outcomes, Trial
+from jointdist.selection.risk import Outcomes, Trial
+from jointdist.selection.specification import Selected, Selection
 
 __all__ = ["ChosenDegree", "DegreeSearch", "select_degree"]
 

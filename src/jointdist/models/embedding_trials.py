@@ -11,7 +11,7 @@ from jointdist.models.pivot_support import embedded_outcomes, summed_weights
 from jointdist.programs import Objective, closed_form
 from jointdist.selection.cross_validation import CrossValidation
 from jointdist.selection.fold_moments import Side, paired_moments
-from jointdist.selection.trial import Trial
+from jointdist.selection.risk import Trial
 
 __all__ = ["embedding_objective", "fit_without"]
 

@@ -27,11 +27,11 @@ from jointdist.models.coefficients import Marginals, Positivity, Problem, path, 
 from jointdist.models.joint import Joint
 from jointdist.models.joint_estimator import JointEstimator
 from jointdist.models.loo import loo_ridges
-from jointdist.selection.config import Selection, require_selection
 from jointdist.selection.cross_validation import CrossValidation
 from jointdist.selection.fold_moments import Side, paired_moments
 from jointdist.selection.kernel_search import Chosen, KernelSearch, select_kernels
-from jointdist.selection.trial import Outcomes, Trial
+from jointdist.selection.risk import Outcomes, Trial
+from jointdist.selection.specification import Selection, require_selection
 
 __all__ = ["JointDistribution"]
 

@@ -10,7 +10,7 @@ from jointdist.models._arguments import y_for_Y
 from jointdist.models.base import DistributionEstimator
 from jointdist.models.dependence import Dependence, dependence
 from jointdist.models.joint import Joint
-from jointdist.selection.config import SETTINGS
+from jointdist.selection.settings import SETTINGS
 
 __all__ = ["JointEstimator"]
 

@@ -40,7 +40,7 @@ from jointdist.models.polynomial_problem import (
     polynomial_problem,
     solve_squares,
 )
-from jointdist.selection.config import Selection, require_selection
+from jointdist.selection.specification import Selection, require_selection
 
 if TYPE_CHECKING:
     from jointdist.programs import Solution

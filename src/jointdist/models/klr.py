@@ -27,8 +27,8 @@ from jointdist.models._logistic import (
     solve_logistic,
 )
 from jointdist.programs.logistic import LogisticSolution
-from jointdist.selection.config import Selection
 from jointdist.selection.logistic_loss import log_probabilities, probabilities
+from jointdist.selection.specification import Selection
 
 __all__ = ["KernelLogisticRegression"]
 

@@ -12,7 +12,7 @@ from jointdist.distributions.embedded import Embedded
 from jointdist.distributions.support_points import SupportPoints
 from jointdist.lowrank.basis import Basis
 from jointdist.lowrank.features import FeatureMap
-from jointdist.selection.trial import Outcomes
+from jointdist.selection.risk import Outcomes
 
 __all__ = ["embedded_outcomes", "pivot_support", "plain_basis", "summed_weights"]
 

@@ -31,7 +31,7 @@ from jointdist.regression.location import require_regressor
 from jointdist.regression.splits import require_splits
 from jointdist.regression.tables import as_table
 from jointdist.regression.training import Training
-from jointdist.selection.config import require_selection
+from jointdist.selection.specification import require_selection
 
 __all__ = ["DistributionRegressor"]
 

@@ -9,15 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jointdist._array import Vector
-from jointdist._progress import Tell
-from jointdist.data.executor import Executor
+from jointdist.data.executor import Executor, Tell
 from jointdist.data.sample import Sample, canonical_order, held_out
 from jointdist.errors import Text, require
-from jointdist.selection.config import SETTINGS, Selection
 from jointdist.selection.fold_moments import parted
-from jointdist.selection.result import Candidate, Selected
-from jointdist.selection.risk import risk_of
-from jointdist.selection.trial import Trial
+from jointdist.selection.risk import Trial, risk_of
+from jointdist.selection.settings import SETTINGS
+from jointdist.selection.specification import Candidate, Selected, Selection
 
 __all__ = ["CrossValidation"]
 

@@ -9,21 +9,20 @@ from typing import TypeAlias
 import numpy as np
 
 from jointdist._array import Vector, to_numpy
-from jointdist._progress import progress
 from jointdist.data.encoding import Encoding
-from jointdist.data.executor import Executor, executor_for, one_blas_thread
+from jointdist.data.executor import Executor, executor_for, one_blas_thread, progress
 from jointdist.data.sample import Sample
 from jointdist.errors import Text, require
 from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import Family, family_of
 from jointdist.lowrank.reduction import Factoring
 from jointdist.lowrank.ridge import ridge_regression, tried_ridges
-from jointdist.selection.config import SETTINGS, Selection
 from jointdist.selection.cross_validation import CrossValidation
 from jointdist.selection.fold_moments import Side
 from jointdist.selection.length_scales import descend, families, leading_components
-from jointdist.selection.result import Selected
-from jointdist.selection.trial import Trial
+from jointdist.selection.risk import Trial
+from jointdist.selection.settings import SETTINGS
+from jointdist.selection.specification import Selected, Selection
 
 __all__ = ["Chosen", "KernelSearch", "select_kernels"]
 

@@ -10,8 +10,8 @@ from jointdist._array import Index, Vector, to_numpy
 from jointdist.data.sample import Sample
 from jointdist.kernels.ard import fit_length_scales, with_length_scales
 from jointdist.kernels.median_heuristic import Family
-from jointdist.selection.config import SETTINGS
 from jointdist.selection.cross_validation import CrossValidation
+from jointdist.selection.settings import SETTINGS
 
 __all__ = ["descend", "families", "leading_components"]
 

@@ -19,7 +19,7 @@ from jointdist.programs.logistic import LogisticSolution, logistic
 from jointdist.selection.cross_validation import CrossValidation
 from jointdist.selection.length_scales import descend, families
 from jointdist.selection.logistic_loss import Loss, probabilities
-from jointdist.selection.result import Candidate
+from jointdist.selection.specification import Candidate
 from jointdist.selection.stratified import class_codes
 
 __all__ = ["LogisticCandidates"]

@@ -5,17 +5,15 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from jointdist._progress import progress
-from jointdist.data.executor import Executor, executor_for
+from jointdist.data.executor import Executor, executor_for, progress
 from jointdist.data.sample import Sample
 from jointdist.errors import require
 from jointdist.kernels.median_heuristic import Family
 from jointdist.lowrank.reduction import Factoring
-from jointdist.selection.config import Selection
 from jointdist.selection.cross_validation import CrossValidation
 from jointdist.selection.logistic_candidates import LogisticCandidates
 from jointdist.selection.logistic_loss import loss_of
-from jointdist.selection.result import Selected
+from jointdist.selection.specification import Selected, Selection
 from jointdist.selection.stratified import stratified
 
 __all__ = ["LogisticSearch", "choose_logistic"]
