@@ -13,7 +13,7 @@ from jointdist.regression.kernel_ridge import KernelRegression
 from jointdist.regression.out_of_fold import FoldModels
 from jointdist.regression.protocols import Location
 
-__all__ = ["EncodedLocation", "KernelLocation", "StackedLocation", "TableLocation"]
+__all__ = ["KernelLocation", "RegressorLocation", "StackedLocation"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,10 +46,19 @@ class KernelLocation:
 
 
 @dataclass(frozen=True, eq=False)
-class EncodedLocation:
-    """Regressors that read categories as numbers."""
+class RegressorLocation:
+    """Regressors in the manner of scikit-learn.
+
+    Attributes
+    ----------
+    model : FoldModels
+        The regressors, one for each fold.
+    encoded : bool
+        Whether they read categories as numbers; else tables as users give them.
+    """
 
     model: FoldModels
+    encoded: bool
     kernel: Kernel | None = None
 
     def predict(
@@ -62,29 +71,8 @@ class EncodedLocation:
         x, table, doubt, executor
             As for each :class:`Location`.
         """
-        del table, doubt, executor
-        return self.model.predict(to_numpy(x.read(0, x.n)))
-
-
-@dataclass(frozen=True, eq=False)
-class TableLocation:
-    """Regressors that read tables as users give them."""
-
-    model: FoldModels
-    kernel: Kernel | None = None
-
-    def predict(
-        self, x: Rows, table: Any, doubt: Vector, executor: Executor | None
-    ) -> Vector:
-        """Return forecasts at rows, ``(q, r)``.
-
-        Parameters
-        ----------
-        x, table, doubt, executor
-            As for each :class:`Location`.
-        """
-        del x, doubt, executor
-        return self.model.predict(table)
+        del doubt, executor
+        return self.model.predict(to_numpy(x.read(0, x.n)) if self.encoded else table)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,10 +10,9 @@ from jointdist.errors import require
 from jointdist.kernels.median_heuristic import Family
 from jointdist.regression.boosting import gradient_boosting
 from jointdist.regression.fitted_location import (
-    EncodedLocation,
     KernelLocation,
+    RegressorLocation,
     StackedLocation,
-    TableLocation,
 )
 from jointdist.regression.kernel_ridge import KernelRegression, kernel_regression
 from jointdist.regression.out_of_fold import out_of_fold, seeded
@@ -127,7 +126,7 @@ def _boosted(data: Training, family: Family, where: str) -> tuple[Location, Vect
     z = to_numpy(data.sample.x.read(0, data.sample.n))
     rows = z, data.outcomes, data.sample.weights
     models, forecasts = out_of_fold(regressor, *rows, splits=data.splits, where=where)
-    return EncodedLocation(models), forecasts
+    return RegressorLocation(models, encoded=True), forecasts
 
 
 def _as_given(regressor: Any, data: Training, where: str) -> tuple[Location, Vector]:
@@ -135,4 +134,4 @@ def _as_given(regressor: Any, data: Training, where: str) -> tuple[Location, Vec
     rows = data.table, data.given_outcomes, data.given.weights
     one, splits = seeded(regressor, data.seed), data.splits_given
     models, forecasts = out_of_fold(one, *rows, splits=splits, where=where)
-    return TableLocation(models), forecasts[data.settled.rows]
+    return RegressorLocation(models, encoded=False), forecasts[data.settled.rows]
