@@ -11,7 +11,7 @@ from copy import deepcopy
 from dataclasses import fields
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
-from jointdist.errors import Text, require
+from jointdist._rules import Text, require
 
 __all__ = ["NestedParameters", "Parametric", "WithParameters"]
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from jointdist._rules import is_number, require
 from jointdist.data.labels import Labels
-from jointdist.errors import is_number, require
 
 __all__ = ["class_weights"]
 

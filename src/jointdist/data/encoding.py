@@ -14,8 +14,8 @@ from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
 from jointdist._array import is_array
+from jointdist._rules import Text, require
 from jointdist.data.table import Rows, as_rows
-from jointdist.errors import Text, require
 
 __all__ = ["Coded", "Encoding", "learn_encoding"]
 

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
+from jointdist._rules import is_whole, require
 from jointdist.data.protocols import RowSource
 from jointdist.data.table import Rows
-from jointdist.errors import is_whole, require
 
 if TYPE_CHECKING:
     from rich.console import Console

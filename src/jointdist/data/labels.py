@@ -12,7 +12,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from jointdist._array import is_array, to_numpy
-from jointdist.errors import Text, require, warn_user
+from jointdist._rules import Text, require
+from jointdist.errors import warn_user
 
 __all__ = ["Labels", "learn_labels"]
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from jointdist._array import Index, Vector
+from jointdist._rules import Text, is_whole, require
 from jointdist.data.table import Rows, as_weights
-from jointdist.errors import Text, is_whole, require
 
 __all__ = [
     "CanonicalOrder",

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from jointdist._array import Array, Index, Vector, array_namespace, is_array, like, to_numpy
-from jointdist.errors import Text, refusal, require
+from jointdist._rules import Text, refusal, require
 
 __all__ = ["Rows", "as_rows", "as_weights"]
 

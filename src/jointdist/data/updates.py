@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jointdist._array import Vector
+from jointdist._rules import Text, require
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
-from jointdist.errors import Text, require
 
 __all__ = ["joined", "without"]
 

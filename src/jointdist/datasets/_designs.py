@@ -5,9 +5,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jointdist._rules import is_whole, require
 from jointdist.data.table import as_rows
 from jointdist.datasets.correlation import Matrix
-from jointdist.errors import is_whole, require
 
 __all__ = ["conditions", "halves", "second_moments"]
 

@@ -10,7 +10,7 @@ from urllib.request import urlopen
 from zipfile import BadZipFile, ZipFile
 from zlib import error as ZlibError  # noqa: N812
 
-from jointdist.errors import Text, require
+from jointdist._rules import Text, require
 
 __all__ = ["cached"]
 

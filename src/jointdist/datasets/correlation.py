@@ -5,8 +5,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from jointdist._random import Seed, generator
-from jointdist.errors import is_number, is_whole, require
+from jointdist._rules import Seed, generator, is_number, is_whole, require
 
 __all__ = ["Matrix", "random_correlation"]
 

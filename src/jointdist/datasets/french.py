@@ -7,9 +7,9 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from jointdist._rules import Text, require, require_kind
 from jointdist.datasets.sections import Columns, Section, daily_sections
 from jointdist.datasets.table import Table
-from jointdist.errors import Text, require, require_kind
 
 __all__ = ["Location", "Weighting", "fetch_french_portfolios"]
 

@@ -7,10 +7,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jointdist._random import Seed, generator
+from jointdist._rules import Seed, Text, generator, is_whole, require
 from jointdist.datasets._designs import conditions, halves, second_moments
 from jointdist.datasets.correlation import Matrix, random_correlation
-from jointdist.errors import Text, is_whole, require
 
 __all__ = ["NormalPair"]
 

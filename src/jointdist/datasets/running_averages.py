@@ -6,10 +6,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jointdist._random import Seed, generator
+from jointdist._rules import Seed, generator, is_whole, require, require_kind
 from jointdist.datasets._designs import conditions, halves, second_moments
 from jointdist.datasets.correlation import Matrix
-from jointdist.errors import is_whole, require, require_kind
 
 __all__ = ["Averaged", "RunningAverages"]
 

@@ -17,7 +17,7 @@ from zlib import error as ZlibError  # noqa: N812
 import numpy as np
 from numpy.typing import NDArray
 
-from jointdist.errors import Text, require
+from jointdist._rules import Text, require
 
 __all__ = ["Columns", "Section", "daily_sections"]
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jointdist.errors import Text, require
+from jointdist._rules import Text, require
 
 __all__ = ["Table"]
 

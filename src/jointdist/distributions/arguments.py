@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jointdist._array import Vector
+from jointdist._rules import Text, require
 from jointdist.data.encoding import Encoding
-from jointdist.errors import Text, require
 
 __all__ = [
     "Points",

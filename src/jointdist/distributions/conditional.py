@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jointdist._array import Vector
-from jointdist._random import Seed, generator
+from jointdist._rules import Seed, Text, generator, is_number, is_whole, refusal, require
 from jointdist.data.encoding import Encoding
 from jointdist.distributions.arguments import (
     decoded,
@@ -25,15 +25,7 @@ from jointdist.distributions.arguments import (
 )
 from jointdist.distributions.protocols import Distributions, IntervalRule, Projection
 from jointdist.distributions.tabulation import frame_of, plot
-from jointdist.errors import (
-    SignedDistributionWarning,
-    Text,
-    is_number,
-    is_whole,
-    refusal,
-    require,
-    warn_user,
-)
+from jointdist.errors import SignedDistributionWarning, warn_user
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

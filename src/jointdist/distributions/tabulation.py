@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jointdist._rules import Text, require
 from jointdist.data.frames import to_frame
 from jointdist.distributions.arguments import decoded
 from jointdist.distributions.drawing import axes, bars, curves
-from jointdist.errors import Text, require
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 from jointdist._array import Array, array_namespace, device
 from jointdist._params import Parametric, WithParameters
-from jointdist.errors import is_whole, require
+from jointdist._rules import is_whole, require
 from jointdist.kernels.bounds import upper_bound
 
 __all__ = ["Columns", "Combinable", "Kernel", "Product", "Sum"]

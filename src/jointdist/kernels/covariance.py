@@ -25,7 +25,7 @@ import numpy as np
 
 from jointdist._array import Array, array_namespace, device, exp, is_array, zero_below
 from jointdist._params import Parametric
-from jointdist.errors import Text, is_number, is_whole, require
+from jointdist._rules import Text, is_number, is_whole, require
 from jointdist.kernels.combined import Combinable
 
 __all__ = ["Delta", "Gaussian", "Laplace", "Matern", "Polynomial"]

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jointdist._array import to_numpy
+from jointdist._rules import require
 from jointdist.data.encoding import Encoding
 from jointdist.data.table import Rows
-from jointdist.errors import require
 from jointdist.kernels import Delta, Gaussian, Kernel, Matern, Product
 from jointdist.kernels.settings import SETTINGS
 

@@ -23,9 +23,9 @@ from jointdist._array import (
     symmetric,
     to_numpy,
 )
+from jointdist._rules import Text, require
 from jointdist.data.executor import Executor, executor_for, one_blas_thread
 from jointdist.data.table import as_rows
-from jointdist.errors import Text, require
 from jointdist.lowrank.factor import LowRank
 from jointdist.lowrank.protocols import Features
 from jointdist.lowrank.reduction import Reduction

@@ -1,6 +1,6 @@
 r"""The pivoted Cholesky decomposition of a kernel matrix (paper, section 4.1)."""
 
-from jointdist._random import Seed, generator
+from jointdist._rules import Seed, generator
 from jointdist.data.executor import Executor
 from jointdist.data.table import as_rows, as_weights
 from jointdist.kernels import Kernel

@@ -13,16 +13,10 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from jointdist._array import Array, Index, Vector, array_namespace, device, like, to_numpy
+from jointdist._rules import Text, is_number, is_whole, require, require_kind
 from jointdist.data.executor import Executor, executor_for
 from jointdist.data.table import Rows, as_rows
-from jointdist.errors import (
-    NotPositiveDefiniteError,
-    Text,
-    is_number,
-    is_whole,
-    require,
-    require_kind,
-)
+from jointdist.errors import NotPositiveDefiniteError
 from jointdist.kernels import Kernel
 from jointdist.lowrank.features import FeatureMap, kernel_precision
 

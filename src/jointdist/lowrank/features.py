@@ -15,9 +15,9 @@ import numpy as np
 from scipy.linalg.lapack import dtrtri
 
 from jointdist._array import Array, array_namespace, device, is_array, like, to_numpy
+from jointdist._rules import Text, require
 from jointdist.data.executor import one_blas_thread
 from jointdist.data.table import Rows
-from jointdist.errors import Text, require
 from jointdist.kernels import Kernel
 
 __all__ = [

@@ -23,9 +23,9 @@ from jointdist._array import (
     symmetric,
     to_numpy,
 )
+from jointdist._rules import Text, require
 from jointdist.data.executor import Executor
 from jointdist.data.table import Rows
-from jointdist.errors import Text, require
 from jointdist.kernels import Kernel
 from jointdist.lowrank.features import kernel_diagonal
 from jointdist.lowrank.protocols import Features

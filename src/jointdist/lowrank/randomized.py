@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from jointdist._array import Array, Index, Vector, array_namespace, like, to_numpy
+from jointdist._rules import Text, require
 from jointdist.data.table import Rows
-from jointdist.errors import Text, ToleranceWarning, require, warn_user
+from jointdist.errors import ToleranceWarning, warn_user
 from jointdist.lowrank.factor import Goal, LowRank, Pivoting, Pivots, PivotSearch
 from jointdist.lowrank.features import FeatureMap, kernel_diagonal, kernel_matrix
 from jointdist.lowrank.greedy import greedy

@@ -10,10 +10,9 @@ from functools import partial
 import numpy as np
 
 from jointdist._array import Vector
-from jointdist._random import Seed, generator
+from jointdist._rules import Seed, Text, generator, require
 from jointdist.data.executor import Executor, executor_for
 from jointdist.data.table import Rows, as_rows, as_weights
-from jointdist.errors import Text, require
 from jointdist.kernels import Kernel
 from jointdist.lowrank.factor import (
     Goal,

@@ -9,11 +9,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from jointdist._random import Seed, generator
+from jointdist._rules import Seed, Text, generator, is_number, is_whole, require
 from jointdist.data.encoding import Encoding, learn_encoding
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
-from jointdist.errors import Text, is_number, is_whole, require
 
 __all__ = [
     "PairedData",

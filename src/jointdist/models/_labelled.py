@@ -8,13 +8,12 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
 from jointdist._array import Index, Vector, is_array, like
-from jointdist._random import Seed
+from jointdist._rules import Seed, Text, require
 from jointdist.data.class_weights import class_weights
 from jointdist.data.encoding import Coded, Encoding
 from jointdist.data.labels import Labels, learn_labels
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows, as_rows, as_weights
-from jointdist.errors import Text, require
 from jointdist.models._arguments import PairedData, read_pair
 
 __all__ = ["LabelledData", "encode_labels", "read_labelled"]

@@ -6,15 +6,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from jointdist._array import Vector
+from jointdist._rules import is_number, is_whole, require, require_kind
 from jointdist.data.executor import Executor, executor_for
-from jointdist.errors import (
-    ToleranceWarning,
-    is_number,
-    is_whole,
-    require,
-    require_kind,
-    warn_user,
-)
+from jointdist.errors import ToleranceWarning, warn_user
 from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import family_of
 from jointdist.lowrank.basis import Basis, host_features, orthogonal

@@ -12,14 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from jointdist._array import Vector, to_numpy
 from jointdist._params import NestedParameters
-from jointdist._random import Seed
+from jointdist._rules import Seed, Text, require
 from jointdist.data.executor import Executor
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows, as_weights
 from jointdist.data.updates import joined, without
 from jointdist.distributions.conditional import Conditional
 from jointdist.distributions.linear import LinearDistributions
-from jointdist.errors import Text, ToleranceWarning, require, warn_user
+from jointdist.errors import ToleranceWarning, warn_user
 from jointdist.lowrank.basis import Basis
 from jointdist.lowrank.moments import Moments
 from jointdist.lowrank.reduction import moments

@@ -9,11 +9,10 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from jointdist._array import Vector
 from jointdist._params import NestedParameters
-from jointdist._random import Seed
+from jointdist._rules import Seed, require
 from jointdist.data.executor import Executor
 from jointdist.data.labels import learn_labels
 from jointdist.distributions.conditional import Conditional
-from jointdist.errors import require
 from jointdist.kernels import Delta, Kernel
 from jointdist.lowrank.factor import Pivoting
 from jointdist.models._arguments import read_x, require_columns

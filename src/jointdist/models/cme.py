@@ -9,10 +9,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from jointdist._array import Index, to_numpy
-from jointdist._random import Seed
+from jointdist._rules import Seed, require, require_kind
 from jointdist.data.executor import Executor, executor_for
 from jointdist.distributions.conditional import Conditional
-from jointdist.errors import require, require_kind
 from jointdist.kernels import Kernel
 from jointdist.lowrank.basis import Basis, double_orthogonal, host_features
 from jointdist.lowrank.factor import Pivoting

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from jointdist._array import Index, Vector
 from jointdist._params import NestedParameters
-from jointdist._random import Seed, generator
+from jointdist._rules import Seed, Text, generator, is_number, require
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import executor_for
 from jointdist.data.sample import Sample
@@ -19,7 +19,7 @@ from jointdist.data.table import as_weights
 from jointdist.distributions.conditional import Conditional
 from jointdist.distributions.marginal import marginal_scores
 from jointdist.distributions.support_points import SupportPoints
-from jointdist.errors import Text, is_number, require, warn_user
+from jointdist.errors import warn_user
 from jointdist.models._arguments import read_pair, y_for_Y
 from jointdist.projection.recalibration import Recalibration, proper, recalibrated
 from jointdist.scores.calibration import pit

@@ -4,9 +4,9 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky
 
 from jointdist._array import Vector, like, to_numpy
+from jointdist._rules import Text, require
 from jointdist.data.executor import Executor
 from jointdist.data.sample import Sample
-from jointdist.errors import Text, require
 from jointdist.kernels import Delta, Kernel
 from jointdist.lowrank.basis import Basis, side_basis
 from jointdist.lowrank.features import FeatureMap, kernel_matrix

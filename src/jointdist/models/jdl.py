@@ -6,9 +6,8 @@ from typing import Self
 import numpy as np
 
 from jointdist._array import Vector, to_numpy
-from jointdist._random import Seed
+from jointdist._rules import Seed, Text, require, require_kind
 from jointdist.data.executor import Executor, executor_for
-from jointdist.errors import Text, require, require_kind
 from jointdist.kernels import Kernel
 from jointdist.lowrank.basis import Basis, double_orthogonal
 from jointdist.lowrank.factor import Pivoting

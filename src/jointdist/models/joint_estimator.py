@@ -3,9 +3,8 @@
 from sklearn.utils.validation import check_is_fitted
 
 from jointdist._array import Index, Vector
-from jointdist._random import Seed, generator
+from jointdist._rules import Seed, Text, generator, is_whole, require
 from jointdist.distributions.conditional import Conditional
-from jointdist.errors import Text, is_whole, require
 from jointdist.models._arguments import y_for_Y
 from jointdist.models.base import DistributionEstimator
 from jointdist.models.dependence import Dependence, dependence

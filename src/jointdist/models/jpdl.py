@@ -8,17 +8,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from jointdist._array import Vector
-from jointdist._random import Seed
+from jointdist._rules import Seed, Text, is_whole, require, require_kind
 from jointdist.data.executor import Executor
 from jointdist.data.sample import Sample
-from jointdist.errors import (
-    Text,
-    ToleranceWarning,
-    is_whole,
-    require,
-    require_kind,
-    warn_user,
-)
+from jointdist.errors import ToleranceWarning, warn_user
 from jointdist.lowrank.basis import host_features
 from jointdist.lowrank.moments import Moments
 from jointdist.lowrank.polynomials import Polynomials, orthonormal_polynomials

@@ -10,10 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from jointdist._array import Array, Vector
 from jointdist._params import NestedParameters
-from jointdist._random import Seed
+from jointdist._rules import Seed, require
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor, executor_for
-from jointdist.errors import require
 from jointdist.kernels import Kernel
 from jointdist.lowrank.basis import host_features
 from jointdist.lowrank.factor import Pivoting

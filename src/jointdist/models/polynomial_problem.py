@@ -6,9 +6,9 @@ from typing import TypeAlias
 import numpy as np
 
 from jointdist._array import Index, array_namespace, device
+from jointdist._rules import Text, require
 from jointdist.data.executor import Executor, executor_for
 from jointdist.data.sample import Sample
-from jointdist.errors import Text, require
 from jointdist.lowrank.basis import Basis
 from jointdist.lowrank.polynomial_map import PolynomialMap
 from jointdist.lowrank.polynomials import Polynomials

@@ -3,9 +3,9 @@ r"""Bounds of the basis functions, by which constraints keep the ratio positive.
 import numpy as np
 
 from jointdist._array import Vector, to_numpy
+from jointdist._rules import Text, require
 from jointdist.data.executor import Executor
 from jointdist.data.sample import Sample
-from jointdist.errors import Text, require
 from jointdist.kernels.bounds import upper_bound
 from jointdist.lowrank.basis import Basis
 from jointdist.lowrank.features import kernel_matrix

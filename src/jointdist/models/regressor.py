@@ -8,13 +8,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from jointdist._array import Vector
 from jointdist._params import NestedParameters
-from jointdist._random import Seed
+from jointdist._rules import Seed, require
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
 from jointdist.distributions.conditional import Conditional
-from jointdist.errors import require
 from jointdist.kernels import Kernel
 from jointdist.models._arguments import PairedData, read_pair, read_x, set_columns, y_for_Y
 from jointdist.models._location_scale import (

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING, Any
 
 from jointdist._array import Vector, to_numpy
+from jointdist._rules import Text, require
 from jointdist.data.encoding import learn_encoding
 from jointdist.distributions.conditional import Conditional
-from jointdist.errors import Text, require
 from jointdist.plots._line import Line, middle
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jointdist._array import Vector, to_numpy
+from jointdist._rules import Text, is_whole, require
 from jointdist.data.encoding import Encoding, learn_encoding
-from jointdist.errors import Text, is_whole, require
 
 __all__ = ["Line", "along", "middle"]
 

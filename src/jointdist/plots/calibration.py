@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import binom
 
-from jointdist._random import Seed
+from jointdist._rules import Seed, is_whole, require
 from jointdist.distributions.conditional import Conditional
 from jointdist.distributions.drawing import axes, band
-from jointdist.errors import is_whole, require
 from jointdist.scores import pit, reliability_curve
 
 if TYPE_CHECKING:

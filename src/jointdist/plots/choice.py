@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from jointdist._array import Vector
+from jointdist._rules import require
 from jointdist.distributions.drawing import axes, band
-from jointdist.errors import require
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jointdist._rules import require
 from jointdist.distributions.drawing import axes, band
-from jointdist.errors import require
 from jointdist.plots._axes import sample_points, scalar_distributions, titled
 from jointdist.plots._line import along
 

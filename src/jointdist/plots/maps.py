@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jointdist._array import Vector
+from jointdist._rules import Text, require
 from jointdist.distributions.drawing import axes
-from jointdist.errors import Text, require
 from jointdist.plots._axes import scalar_distributions, titled
 from jointdist.plots._line import along, middle
 

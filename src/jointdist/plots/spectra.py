@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 
 from jointdist._array import Array, Vector, array_namespace, like, to_numpy
+from jointdist._rules import Text, require
 from jointdist.data.executor import executor_for
 from jointdist.data.table import Rows, as_weights
 from jointdist.distributions.drawing import axes
-from jointdist.errors import Text, require
 from jointdist.lowrank.protocols import Features
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from typing import get_args
 import numpy as np
 
 from jointdist._array import Matrix, Vector
+from jointdist._rules import Text, is_number, is_whole, require
 from jointdist.data.executor import one_blas_thread
 from jointdist.data.table import as_rows
-from jointdist.errors import Text, is_number, is_whole, require
 from jointdist.programs._embedding_dual import Dual, finished, infeasible, unbound
 from jointdist.programs._embedding_problem import Problem, Scope
 from jointdist.programs._embedding_rows import on_sample

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from jointdist._array import Matrix
+from jointdist._rules import Text, is_number, is_whole, require
 from jointdist.data.executor import one_blas_thread
 from jointdist.data.table import as_rows
-from jointdist.errors import Text, is_number, is_whole, require
 from jointdist.programs.grid_sweep import Grid, Lowest, Pairs
 from jointdist.programs.objective import Objective
 from jointdist.programs.solution import Certificate, Solution, Status

@@ -15,8 +15,8 @@ from typing import Literal
 import numpy as np
 
 from jointdist._array import Matrix, Vector
+from jointdist._rules import Text, is_number, is_whole, require
 from jointdist.data.executor import one_blas_thread
-from jointdist.errors import Text, is_number, is_whole, require
 from jointdist.programs._likelihood import Likelihood, Point
 from jointdist.programs._logistic_loss import Codes
 from jointdist.programs._logistic_newton import Newton

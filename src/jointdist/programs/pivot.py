@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jointdist._array import Matrix, Vector
+from jointdist._rules import Text, is_number, is_whole, require
 from jointdist.data.executor import one_blas_thread
-from jointdist.errors import Text, is_number, is_whole, require
 from jointdist.programs._anderson import iterate
 from jointdist.programs._splitting import (
     RECENT,

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jointdist._array import Matrix, Vector
-from jointdist.errors import Text, require
+from jointdist._rules import Text, require
 
 __all__ = ["product_bounds"]
 

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from jointdist._array import Matrix, Vector
+from jointdist._rules import Text, is_number, is_whole, require
 from jointdist.data.executor import one_blas_thread
-from jointdist.errors import Text, is_number, is_whole, require
 from jointdist.programs._anderson import iterate
 from jointdist.programs._sos_interior import interior
 from jointdist.programs._sos_map import Products, Squares

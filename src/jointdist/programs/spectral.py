@@ -16,8 +16,8 @@ import math
 import numpy as np
 
 from jointdist._array import Matrix, Vector
+from jointdist._rules import is_number, is_whole, require
 from jointdist.data.executor import one_blas_thread
-from jointdist.errors import is_number, is_whole, require
 from jointdist.programs._anderson import iterate
 from jointdist.programs._splitting import (
     RECENT,

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jointdist._array import Matrix
-from jointdist.errors import Text, is_whole, require
+from jointdist._rules import Text, is_whole, require
 from jointdist.programs._tightened_problem import TightenedProblem
 from jointdist.programs.objective import Objective, closed_form
 from jointdist.programs.solution import Solution

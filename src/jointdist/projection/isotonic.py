@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from jointdist._array import Index, Vector
+from jointdist._rules import Text, require
 from jointdist.distributions.cell_support import CellSupport
 from jointdist.distributions.conditions import Derived
 from jointdist.distributions.linear import LinearDistributions
 from jointdist.distributions.protocols import Projection
 from jointdist.distributions.support import Support
 from jointdist.distributions.support_points import standard_deviations
-from jointdist.errors import Text, require
 from jointdist.programs.isotonic import isotonic
 from jointdist.projection.partition import cells_of_values
 from jointdist.projection.proper import ProperDistributions

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from jointdist._array import Vector, to_numpy
+from jointdist._rules import require
 from jointdist.data.executor import Executor
-from jointdist.errors import require
 from jointdist.kernels.median_heuristic import Family
 from jointdist.regression.boosting import gradient_boosting
 from jointdist.regression.fitted_location import (

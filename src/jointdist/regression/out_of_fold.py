@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from jointdist._array import Vector
-from jointdist.errors import Text, require
+from jointdist._rules import Text, require
 from jointdist.regression.splits import Split
 from jointdist.regression.tables import take_rows
 

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jointdist._array import Index, Vector, to_numpy
+from jointdist._rules import Text, is_whole, require
 from jointdist.data.sample import Sample
-from jointdist.errors import Text, is_whole, require
 
 __all__ = ["Split", "checked_splits", "require_splits", "splits_among"]
 

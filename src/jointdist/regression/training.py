@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from jointdist._array import Vector, to_numpy
+from jointdist._rules import is_whole
 from jointdist.data.sample import CanonicalOrder, Sample, canonical_order, held_out
-from jointdist.errors import is_whole
 from jointdist.regression.splits import Split, checked_splits, splits_among
 from jointdist.regression.tables import take_rows
 

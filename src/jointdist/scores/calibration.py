@@ -3,7 +3,7 @@
 import numpy as np
 
 from jointdist._array import Vector
-from jointdist._random import Seed, generator
+from jointdist._rules import Seed, generator
 from jointdist.distributions.conditional import Conditional
 from jointdist.scores.outcomes import column_of, or_nan, require_column
 

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jointdist._array import Vector
+from jointdist._rules import is_number, require
 from jointdist.distributions.conditional import Conditional
-from jointdist.errors import is_number, require
 from jointdist.scores.outcomes import outcomes_of
 
 __all__ = ["brier_score", "logistic_loss"]

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jointdist._array import Vector
+from jointdist._rules import Text, is_number, require
 from jointdist.distributions.conditional import Conditional
-from jointdist.errors import Text, is_number, require
 from jointdist.scores.outcomes import column_of, outcomes_of
 
 __all__ = ["crps", "energy_score", "log_score"]

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from jointdist._array import Vector, to_numpy
+from jointdist._rules import Text, require
 from jointdist.data.table import as_rows
 from jointdist.distributions.conditional import Conditional
-from jointdist.errors import Text, require
 from jointdist.scores.outcomes import distributions_of, outcomes_of
 
 __all__ = ["second_moment_loss"]

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jointdist._array import Vector, to_numpy
+from jointdist._rules import Text, require
 from jointdist.data.table import Rows
 from jointdist.distributions.arguments import decoded, numbers_of
 from jointdist.distributions.conditional import Conditional
 from jointdist.distributions.protocols import Distributions
-from jointdist.errors import Text, require
 
 __all__ = [
     "Outcomes",

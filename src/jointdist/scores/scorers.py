@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from jointdist._rules import Text, require
 from jointdist.data.table import as_weights
 from jointdist.distributions.conditional import Conditional
-from jointdist.errors import Text, require
 from jointdist.scores.losses import crps, energy_score, log_score
 from jointdist.scores.outcomes import outcomes_of
 from jointdist.scores.quantile_losses import interval_score

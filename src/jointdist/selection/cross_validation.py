@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jointdist._array import Vector
+from jointdist._rules import Text, require
 from jointdist.data.executor import Executor, Tell
 from jointdist.data.sample import Sample, canonical_order, held_out
-from jointdist.errors import Text, require
 from jointdist.selection.fold_moments import parted
 from jointdist.selection.risk import Trial, risk_of
 from jointdist.selection.settings import SETTINGS

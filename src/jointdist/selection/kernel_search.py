@@ -9,10 +9,10 @@ from typing import TypeAlias
 import numpy as np
 
 from jointdist._array import Vector, to_numpy
+from jointdist._rules import Text, require
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor, executor_for, one_blas_thread, progress
 from jointdist.data.sample import Sample
-from jointdist.errors import Text, require
 from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import Family, family_of
 from jointdist.lowrank.reduction import Factoring

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, log_expit, log_softmax, softmax
 
 from jointdist._array import Index, Vector
-from jointdist.errors import Text, require
+from jointdist._rules import Text, require
 
 __all__ = ["Loss", "log_probabilities", "loss_of", "probabilities"]
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from jointdist._rules import require
 from jointdist.data.executor import Executor, executor_for, progress
 from jointdist.data.sample import Sample
-from jointdist.errors import require
 from jointdist.kernels.median_heuristic import Family
 from jointdist.lowrank.reduction import Factoring
 from jointdist.selection.cross_validation import CrossValidation

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from jointdist import scores
 from jointdist._array import Vector
+from jointdist._rules import Text, require
 from jointdist.distributions.arguments import decoded
 from jointdist.distributions.conditional import Conditional
 from jointdist.distributions.conditions import Fixed
@@ -30,7 +31,7 @@ from jointdist.distributions.energy import Energy, distances
 from jointdist.distributions.linear import LinearDistributions
 from jointdist.distributions.signed import Signed
 from jointdist.distributions.support import LEAST_MASS, Support
-from jointdist.errors import SignedDistributionWarning, Text, require
+from jointdist.errors import SignedDistributionWarning
 
 __all__ = ["Criterion", "Outcomes", "Risk", "Trial", "energy_risk", "ratio_risk", "risk_of"]
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from jointdist._array import Vector
 from jointdist._params import Parametric
+from jointdist._rules import is_number, is_whole, require, require_kind
 from jointdist.data.frames import to_frame
-from jointdist.errors import is_number, is_whole, require, require_kind
 from jointdist.kernels import Kernel
 from jointdist.selection.risk import Criterion, risk_of
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from jointdist._array import Index, to_numpy
+from jointdist._rules import Text, require
 from jointdist.data.sample import Sample
-from jointdist.errors import Text, require
 
 __all__ = ["class_codes", "stratified"]
 
