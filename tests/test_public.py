@@ -47,6 +47,28 @@ def test_what_is_listed_can_be_had(name):
     assert name in dir(jointdist)
 
 
+def test_completion_shows_what_is_listed_alone():
+    assert [name for name in dir(jointdist) if not name.startswith("__")] == sorted(
+        jointdist.__all__
+    )
+
+
+PUBLIC = [
+    f"{module}.{name}"
+    for module in ["jointdist", *sorted(FACES - {"jointdist.programs"})]
+    for name in importlib.import_module(module).__all__
+    if not name.islower() or module != "jointdist"  # not a module
+]
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_each_public_name_has_an_example(name):
+    module, _, name = name.rpartition(".")
+    found = getattr(importlib.import_module(module), name)
+    if not inspect.isclass(found) or not issubclass(found, Exception | Warning):
+        assert ">>> " in inspect.getdoc(found)
+
+
 def test_what_is_not_there_is_named():
     with pytest.raises(AttributeError, match="module 'jointdist' has no attribute 'fit'"):
         _ = jointdist.fit

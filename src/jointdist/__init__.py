@@ -1,4 +1,22 @@
-"""Learn the joint distribution of two groups of variables, and ask it anything."""
+"""Learn the joint distribution of two groups of variables, and ask it anything.
+
+>>> import numpy as np
+>>> import jointdist as jd
+>>> rng = np.random.default_rng(0)
+>>> X = rng.normal(size=(500, 2))
+>>> y = X[:, 0] + 0.5 * rng.normal(size=500)
+>>> dist = jd.JointDistribution(random_state=0).fit(X, y).given(x=[[1.0, 0.0]])
+>>> dist.mean().shape, dist.interval(0.9).shape, dist.prob(lambda y: y > 0).shape
+((1,), (1, 2), (1,))
+
+* Models: :class:`JointDistribution`, which also answers X given Y;
+  :class:`PolynomialJointDistribution`; :class:`DistributionRegressor`, the most accurate
+  forecasts of Y given X; :class:`JointClassifier`; :class:`KernelLogisticRegression`;
+  :class:`ConditionalMeanEmbedding`. :class:`ConformalCalibration` recalibrates any of them.
+* ``given`` of a model returns a :class:`Conditional`, which answers all questions.
+* :mod:`jointdist.kernels`, :mod:`jointdist.scores`, :mod:`jointdist.plots`,
+  :mod:`jointdist.datasets`; :class:`Selection` and :class:`Executor` are options of models.
+"""
 
 from typing import TYPE_CHECKING, Any
 
@@ -92,4 +110,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_LATER])
+    return sorted([*__all__, *(name for name in globals() if name.startswith("__"))])

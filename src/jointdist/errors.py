@@ -34,7 +34,10 @@ class JointdistError(Exception):
 
 
 class InfeasibleError(JointdistError):
-    """The constraints of a model cannot be met, so that it has no distributions."""
+    """The constraints of a model cannot be met, so that it has no distributions.
+
+    The message names the constraint and what to change.
+    """
 
 
 class NotPositiveDefiniteError(JointdistError, ValueError):

@@ -159,6 +159,7 @@ def test_booleans_and_objects_may_be_numbers():
             ["a", "b"],
             r"a table of n rows and d columns\. Got a vector of strings\. Reshape",
         ),
+        ({"w": ["a"]}, r"a table\. Got a dict; make a DataFrame of its columns"),
     ],
 )
 def test_tables_that_cannot_be_coded_are_refused(data, message):
@@ -198,6 +199,16 @@ def test_tables_that_cannot_be_coded_are_refused(data, message):
             pd.DataFrame({"fruit": ["fig"], "weight": [1]}),
             r"of columns \['fruit', 'size'\]\. Got \['fruit', 'weight'\]",
         ),
+        (["fig", 1], r"a table of rows\. Got a single row of 2; put it in brackets"),
+        (
+            pd.Series({"fruit": "fig", "size": 1}),
+            r"a table of rows\. Got a single row of 2; put it in brackets",
+        ),
+        (
+            np.array(["fig", 1], dtype=object),
+            r"a table of rows\. Got a single row of 2; put it in brackets",
+        ),
+        ({"fruit": "fig", "size": 1}, r"a table\. Got a dict; make a DataFrame"),
     ],
 )
 def test_tables_that_do_not_fit_the_coding_are_refused(data, message):

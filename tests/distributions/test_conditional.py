@@ -224,6 +224,21 @@ def test_probabilities_of_events(both):
     )
 
 
+def test_errors_of_events_say_what_they_were_called_with(rng):
+    x = rng.normal(size=60)
+    kernel = Gaussian(1.0)
+    model = JointDistribution(kernel, kernel, regularization=1e-2).fit(x[:, None], x)
+    dist = model.given(x=[0.0])
+    with pytest.raises(ValueError, match="ambiguous") as chained:
+        dist.prob(lambda y: -1 < y < 1)
+    with pytest.raises(IndexError) as columns:
+        dist.prob(lambda y: y[:, 1] > 0)
+    for found in chained, columns:
+        assert "`event` was called with 60 support points" in found.value.__notes__[0]
+    with pytest.raises(ValueError, match=r"such as `lambda y: y > 0`\. Got 400"):
+        dist.prob(400)
+
+
 def test_cdf_at_all_points_or_in_pairs(numeric):
     dist, support = numeric.dist, numeric.support
     points = np.concatenate(

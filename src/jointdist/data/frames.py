@@ -37,5 +37,5 @@ def to_frame(results: Mapping[str, NDArray[np.float64]], names: Sequence[str] = 
     for library in filter(find_spec, _LIBRARIES):
         backend = import_module(library)
         return nw.from_dict(columns, backend=backend).to_native()
-    msg = f"Conditional.to_frame: install one of {', '.join(_LIBRARIES)} first."
+    msg = f"to_frame: install one of {', '.join(_LIBRARIES)} first."
     raise JointdistError(msg)

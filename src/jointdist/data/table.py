@@ -5,8 +5,9 @@ GPU, a memory-mapped file, or a data frame: anything that can be sliced by rows.
 """
 
 import math
+from collections.abc import Mapping, Sized
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -17,7 +18,7 @@ from scipy.sparse import issparse
 from jointdist._array import Array, Index, Vector, array_namespace, is_array, like, to_numpy
 from jointdist._rules import Text, refusal, require
 
-__all__ = ["Rows", "as_rows", "as_weights"]
+__all__ = ["Rows", "as_rows", "as_weights", "is_flat", "require_table"]
 
 Frame: TypeAlias = nw.DataFrame[Any]
 
@@ -162,6 +163,27 @@ def as_rows(data: object, *, where: str, name: str, vector: bool = False) -> Row
     rule = "a vector or a table of rows" if vector else "a table of n rows and d columns"
     require(len(source.shape) == 2, where, name, rule, Text(got))
     return Rows(source, where, name)
+
+
+def require_table(data: object, where: str, name: str) -> None:
+    """Raise if data are a dict, which is not a table.
+
+    Parameters
+    ----------
+    data : object
+        What was given.
+    where, name : str
+        The caller and its argument, for messages.
+    """
+    got = Text("a dict; make a DataFrame of its columns")
+    require(not isinstance(data, Mapping), where, name, "a table", got)
+
+
+def is_flat(data: Any) -> TypeGuard[Sized]:
+    """Tell whether data are a vector."""
+    if isinstance(data, list | tuple):
+        return not any(isinstance(row, list | tuple | np.ndarray) for row in data)
+    return len(getattr(data, "shape", ())) == 1
 
 
 def as_weights(weights: object, rows: Rows) -> Vector | None:

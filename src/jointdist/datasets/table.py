@@ -14,6 +14,12 @@ class Table(dict[str, NDArray[Any]]):
     """Named columns of equal length: a dict, which ``pandas.DataFrame`` takes as it is.
 
     It is made as a dict is; sequences become arrays.
+
+    Examples
+    --------
+    >>> from jointdist.datasets import Table
+    >>> Table(delay=[3.0, 20.0], carrier=["UA", "DL"])
+    Table(2 rows: delay, carrier)
     """
 
     def __init__(self, *columns: Any, **named: Any) -> None:

@@ -170,8 +170,16 @@ def numbers_of(
         What the function must return.
     """
     where, n = f"Conditional.{method}", len(points)
-    require(callable(f), where, name, "a function of the support points", f)
-    found = np.asarray(f(points))
+    rule = "a function of the support points, such as `lambda y: y > 0`"
+    require(callable(f), where, name, rule, f)
+    try:
+        found = np.asarray(f(points))
+    except Exception as error:
+        error.add_note(
+            f"{where}: `{name}` was called with {n} support points at once, an array of shape "
+            f"{points.shape}. Combine conditions by & and |, as in (y > 0) & (y < 1)."
+        )
+        raise
     kinds, results = ("b", "True or False") if kind is bool else ("biuf", "numbers")
     got = Text(f"values of type {found.dtype}")
     require(found.dtype.kind in kinds, where, name, f"a function to {results}", got)

@@ -94,6 +94,17 @@ class Projection:
     converged : array of shape (q,)
         Whether the projection was found with the given ridge; if not, it is that of a larger
         ridge.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import jointdist as jd
+    >>> rng = np.random.default_rng(0)
+    >>> x, noise = rng.normal(size=(2, 200))
+    >>> model = jd.JointDistribution(random_state=0).fit(x[:, None], x + noise)
+    >>> found = model.given(x=[-1.0, 0.0, 1.0]).projection()
+    >>> found.kind, found.converged.all().item(), bool(found.moved.max() < 0.5)
+    ('projected', True, True)
     """
 
     kind: str

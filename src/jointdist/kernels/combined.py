@@ -111,6 +111,12 @@ class Sum(_Combination):
     ----------
     *kernels : Kernel
         The kernels to add.
+
+    Examples
+    --------
+    >>> from jointdist.kernels import Gaussian, Polynomial
+    >>> Gaussian(1.0) + Polynomial(1)
+    Sum(Gaussian(scale=1.0), Polynomial(degree=1, offset=1.0, scale=1.0))
     """
 
     _operator = add
@@ -129,6 +135,14 @@ class Product(_Combination):
     ----------
     *kernels : Kernel
         The kernels to multiply.
+
+    Examples
+    --------
+    A number in column 0, and a category in column 1:
+
+    >>> from jointdist.kernels import Delta, Gaussian
+    >>> Gaussian(1.0).on(0) * Delta().on(1)
+    Product(Gaussian(scale=1.0).on(0), Delta(similarity=0.0).on(1))
     """
 
     _operator = mul
@@ -149,6 +163,13 @@ class Columns(Combinable, Parametric):
         The kernel to apply.
     columns : sequence of int
         The columns that it is applied to, counted from zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jointdist.kernels import Gaussian
+    >>> Gaussian(1.0).on(1)(np.array([[5.0, 0.0]]), np.array([[7.0, 0.0]]))
+    array([[1.]])
     """
 
     kernel: Kernel

@@ -90,6 +90,13 @@ class Laplace(_UnitDiagonal):
     ----------
     scale : float or sequence of float, default=1.0
         The length scale :math:`\ell > 0`: one number, or one per column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jointdist.kernels import Laplace
+    >>> Laplace(2.0)(np.zeros((1, 1)), np.array([[0.0], [2.0]])).round(3)
+    array([[1.   , 0.368]])
     """
 
     scale: Scale = 1.0
@@ -119,6 +126,13 @@ class Matern(_UnitDiagonal):
         The length scale :math:`\ell > 0`: one number, or one per column.
     nu : {0.5, 1.5, 2.5}, default=1.5
         The smoothness :math:`\nu`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jointdist.kernels import Matern
+    >>> Matern(2.0, nu=0.5)(np.zeros((1, 1)), np.array([[0.0], [2.0]])).round(3)
+    array([[1.   , 0.368]])
     """
 
     scale: Scale = 1.0
@@ -197,6 +211,13 @@ class Polynomial(Combinable, Parametric):
         are left.
     scale : float or sequence of float, default=1.0
         The length scale :math:`\ell > 0`: one number, or one per column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jointdist.kernels import Polynomial
+    >>> Polynomial(2)(np.ones((1, 1)), np.array([[0.0], [2.0]]))
+    array([[1., 9.]])
     """
 
     degree: int = 2

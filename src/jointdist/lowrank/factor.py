@@ -200,6 +200,13 @@ class LowRank:
     rows : Rows
         The rows that were factored; not copied, so they must not change while
         :attr:`factor` may still be read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import jointdist as jd
+    >>> jd.pivoted_cholesky(jd.kernels.Delta(), np.array([[0.0], [1.0], [1.0]]))
+    LowRank(rank 2 for 3 rows, relative_error=0, kernel=Delta(similarity=0.0))
     """
 
     map: FeatureMap

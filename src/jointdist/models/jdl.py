@@ -91,7 +91,7 @@ class JointDistribution(JointEstimator):
         ``"pointwise"``: non-negative for every x and y, for bounded kernels, by the spectral
         norm of the coefficients. Up to seconds, and often near independence.
         ``"rotated"`` and ``"pivot"``: the same guarantee by Lemma `lem:positive`, in the
-        rotated basis (milliseconds, nearer still) or at the pivots (seconds).
+        rotated basis (milliseconds, still nearer to independence) or at the pivots (seconds).
     grid_rows : int, default=20_000
         The most rows on whose grid ``"grid"`` holds.
     selection : Selection, optional

@@ -48,11 +48,11 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
     distribution of residuals. Out of distribution, kernel regression reverts to the mean,
     and the distributions are about as wide as the marginal one.
 
-    Categories, and rows of Y of at most 30 distinct values, each taken three times on
-    average or more, have no residuals: their distribution given x is learned directly, by a
-    :class:`~jointdist.JointDistribution`. Any other Y is taken to be continuous: if one of
-    several columns takes few values, if a value as zero has a positive probability, or if Y
-    is bounded, the forecast distributions do not respect it.
+    A discrete Y has no residuals: its distribution given x is learned directly, by a
+    :class:`~jointdist.JointDistribution`. Y is discrete if it is categorical, or if its rows
+    take at most 30 distinct values, three times each on average. Any other Y is taken to be
+    continuous: if one of several columns takes few values, if a single value such as zero has
+    a positive probability, or if Y is bounded, the forecast distributions do not respect it.
 
     Parameters
     ----------

@@ -81,6 +81,17 @@ class Solution:
         The dual solution, by the name of the constraint.
     iterations : int
         The number of steps taken.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import jointdist as jd
+    >>> rng = np.random.default_rng(0)
+    >>> x, noise = rng.normal(size=(2, 200))
+    >>> model = jd.JointDistribution(positivity="tightened", random_state=0)
+    >>> found = model.fit(x[:, None], x + noise).solution_
+    >>> found.status.name, bool(found.certificate.gap < 1e-6)
+    ('OPTIMAL', True)
     """
 
     value: NDArray[np.float64]

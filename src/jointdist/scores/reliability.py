@@ -22,6 +22,13 @@ class Reliability(NamedTuple):
         The levels of the quantiles: the frequencies of calibrated distributions.
     observed : array of shape (l,)
         The observed frequencies.
+
+    Examples
+    --------
+    >>> from jointdist import scores
+    >>> found = scores.Reliability([0.1, 0.9], [0.12, 0.87])
+    >>> found.observed[0] - found.levels[0] > 0  # too few outcomes expected below
+    True
     """
 
     levels: Vector

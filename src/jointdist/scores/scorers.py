@@ -27,7 +27,9 @@ __all__ = [
 class DistributionScorer:
     """A scorer for scikit-learn: the mean score of an estimator's distributions.
 
-    Made by :func:`make_distribution_scorer`.
+    Ready-made are ``neg_crps``, ``neg_energy_score``, ``neg_interval_score`` (of the central
+    90 % interval) and ``neg_log_score``: losses with a minus sign, so that greater is better.
+    :func:`make_distribution_scorer` makes others.
 
     Attributes
     ----------
@@ -37,6 +39,18 @@ class DistributionScorer:
         Its other arguments.
     sign : int
         Minus one for losses, else one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import jointdist as jd
+    >>> from sklearn.model_selection import cross_val_score
+    >>> rng = np.random.default_rng(0)
+    >>> x, noise = rng.normal(size=(2, 300))
+    >>> model = jd.JointDistribution(random_state=0)
+    >>> found = cross_val_score(model, x[:, None], x + noise, scoring=jd.scores.neg_crps)
+    >>> found.round(1)  # minus the mean CRPS in each of five folds
+    array([-0.5, -0.6, -0.6, -0.6, -0.5])
     """
 
     score: Callable[..., Any]
