@@ -171,8 +171,8 @@ def test_marginals_are_of_x_or_y(model):
             r"a function of 60 support points to 60 values\. Got shape \(2,\)",
         ),
         (lambda _: True, r"a function of 60 support points to 60 values\. Got shape \(\)"),
-        (Y > 0, r"a function of the support points\. Got array"),
-        (None, r"a function of the support points\. Got None"),
+        (Y > 0, r"a function of the support points, such as `lambda y: y > 0`\. Got array"),
+        (None, r"a function of the support points, such as `lambda y: y > 0`\. Got None"),
     ],
 )
 def test_events_are_functions_to_true_or_false(dist, event, message):
@@ -197,7 +197,7 @@ def test_events_of_several_columns_are_one_answer_a_row(vector):
         (lambda _: 1.0, r"a function of 60 support points to 60 values\. Got shape \(\)"),
         (lambda y: y.astype(str), r"a function to numbers\. Got values of type <U"),
         (lambda y: y * 1j, r"a function to numbers\. Got values of type complex128"),
-        (3, r"a function of the support points\. Got 3"),
+        (3, r"a function of the support points, such as `lambda y: y\*\*2`\. Got 3"),
     ],
 )
 def test_expectations_are_of_functions_to_numbers(dist, f, message):

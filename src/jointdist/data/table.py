@@ -176,7 +176,8 @@ def require_table(data: object, where: str, name: str) -> None:
         The caller and its argument, for messages.
     """
     got = Text("a dict; make a DataFrame of its columns")
-    require(not isinstance(data, Mapping), where, name, "a table", got)
+    table = not isinstance(data, Mapping) or issparse(data)  # which has its own message
+    require(table, where, name, "a table", got)
 
 
 def is_flat(data: Any) -> TypeGuard[Sized]:

@@ -170,7 +170,8 @@ def numbers_of(
         What the function must return.
     """
     where, n = f"Conditional.{method}", len(points)
-    rule = "a function of the support points, such as `lambda y: y > 0`"
+    example = "lambda y: y > 0" if kind is bool else "lambda y: y**2"
+    rule = f"a function of the support points, such as `{example}`"
     require(callable(f), where, name, rule, f)
     try:
         found = np.asarray(f(points))
