@@ -1,12 +1,20 @@
 """What is asked wrongly is answered by a sentence that says what was wrong."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from numpy.testing import assert_array_equal
 from sklearn.exceptions import NotFittedError
 
-from jointdist import JointDistribution
-from jointdist.kernels import Gaussian, Polynomial
+from jointdist import (
+    JointClassifier,
+    JointDistribution,
+    KernelLogisticRegression,
+    pivoted_cholesky,
+)
+from jointdist.kernels import Delta, Gaussian, Polynomial
 
+K = Gaussian(1.0)
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 2))
 Y = X[:, 0] + RNG.normal(size=60)
@@ -21,19 +29,19 @@ def model():
 
 @pytest.fixture(scope="module")
 def dist(model):
-    """Return nine scalar laws."""
+    """Return nine distributions of a scalar."""
     return model.given(x=X[:9])
 
 
 @pytest.fixture(scope="module")
 def vector(model):
-    """Return three laws of two columns."""
+    """Return three distributions of two columns."""
     return model.given(y=Y[:3])
 
 
 @pytest.fixture(scope="module")
 def words():
-    """Return three laws of words."""
+    """Return three distributions of categories."""
     return JointDistribution(random_state=0).fit(X, WORDS).given(x=X[:3])
 
 
@@ -304,3 +312,34 @@ def test_laws_are_chosen_by_number(dist, index):
 def test_what_chooses_no_laws_is_refused(dist, index):
     with pytest.raises(ValueError, match=r"^Conditional: `index` must be a choice of at"):
         dist[index]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: JointDistribution().fit(x, Y),
+        lambda x: JointDistribution().fit(X, x),
+        lambda x: JointDistribution(K, K, regularization=0.1).fit(X, Y).given(x),
+        lambda x: JointDistribution(K, K, regularization=0.1).fit(X, Y).predict(x),
+        lambda x: JointDistribution(K, K, regularization=0.1).fit(X, Y, x),
+        lambda x: JointClassifier().fit(x, Y > 0),
+        lambda x: KernelLogisticRegression().fit(x, Y > 0),
+        lambda x: pivoted_cholesky(K, x),
+    ],
+    ids=["X", "Y", "given", "predict", "weights", "classifier", "logistic", "engine"],
+)
+def test_a_dict_is_not_a_table(call):
+    with pytest.raises(ValueError, match=r"must be a table\. Got a dict; make a DataFrame"):
+        call({"a": Y})
+
+
+def test_a_single_row_with_categories_is_a_row_in_brackets():
+    frame = pd.DataFrame({"number": X[:, 0], "category": np.where(Y > 0, "u", "v")})
+    model = JointDistribution(
+        K.on(0) * Delta().on(1), K, regularization=0.1, random_state=0
+    ).fit(frame.to_numpy(), Y)  # without names, which lists do not have
+    row = frame.iloc[3]
+    for single in row, row.tolist(), row.to_numpy():
+        with pytest.raises(ValueError, match="a single row of 2; put it in brackets"):
+            model.given(single)
+        assert_array_equal(model.predict([single]), model.predict(frame.to_numpy()[[3]]))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from jointdist._array import is_array
 from jointdist._rules import Text, require
-from jointdist.data.table import Rows, as_rows, is_flat, require_table
+from jointdist.data.table import Rows, as_rows, is_flat
 
 __all__ = ["Coded", "Encoding", "learn_encoding"]
 
@@ -88,7 +88,6 @@ class Encoding:
             rule = "a vector or a table of rows" if vector else "a table of rows"
             got = Text(f"{data!r}; put a single one in brackets")
             require(False, where, name, rule, got)
-        require_table(data, where, name)
         if not self.numeric and self.width > 1 and is_flat(data):
             got = Text(f"a single row of {len(data)}; put it in brackets")
             require(False, where, name, "a table of rows", got)
@@ -184,7 +183,6 @@ def learn_encoding(data: object, *, where: str, name: str, vector: bool = False)
     """
     if isinstance(data, Coded):
         return data
-    require_table(data, where, name)
     columns = _columns(data, vector=vector)
     if columns is None:
         got = Text(

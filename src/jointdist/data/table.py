@@ -166,7 +166,7 @@ def as_rows(data: object, *, where: str, name: str, vector: bool = False) -> Row
 
 
 def require_table(data: object, where: str, name: str) -> None:
-    """Raise if data are a dict, which is not a table.
+    """Raise if data are a dict or sparse.
 
     Parameters
     ----------
@@ -175,15 +175,15 @@ def require_table(data: object, where: str, name: str) -> None:
     where, name : str
         The caller and its argument, for messages.
     """
+    require(not issparse(data), where, name, "a dense array", Text("a sparse matrix"))
     got = Text("a dict; make a DataFrame of its columns")
-    table = not isinstance(data, Mapping) or issparse(data)  # which has its own message
-    require(table, where, name, "a table", got)
+    require(not isinstance(data, Mapping), where, name, "a table", got)
 
 
 def is_flat(data: Any) -> TypeGuard[Sized]:
-    """Tell whether data are a vector."""
+    """Tell whether data are a vector: no entry of a list is a row."""
     if isinstance(data, list | tuple):
-        return not any(isinstance(row, list | tuple | np.ndarray) for row in data)
+        return all(isinstance(entry, str) or not isinstance(entry, Sized) for entry in data)
     return len(getattr(data, "shape", ())) == 1
 
 
@@ -219,7 +219,7 @@ def as_weights(weights: object, rows: Rows) -> Vector | None:
 
 def _source(data: Any, where: str, name: str) -> Any:
     """Return an array of numbers of any library, or a data frame or series of numbers."""
-    require(not issparse(data), where, name, "a dense array", Text("a sparse matrix"))
+    require_table(data, where, name)
     try:
         frame = nw.from_native(data, allow_series=True, pass_through=True)
     except DuplicateError as error:

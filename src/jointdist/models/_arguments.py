@@ -1,6 +1,6 @@
 """Arguments of estimators: their rules, and tables that become paired rows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar, cast
@@ -193,7 +193,7 @@ def require_columns(model: BaseEstimator, X: Any) -> None:
         The table. What is no table is left to its reader.
     """
     flat = np.isscalar(X) or (isinstance(X, list | tuple) and X and np.isscalar(X[0]))
-    if not flat and getattr(X, "ndim", 2) == 2:
+    if not flat and not isinstance(X, Mapping) and getattr(X, "ndim", 2) == 2:
         validate_data(model, X, reset=False, skip_check_array=True)
 
 

@@ -13,10 +13,10 @@ from jointdist.data.class_weights import class_weights
 from jointdist.data.encoding import Coded, Encoding
 from jointdist.data.labels import Labels, learn_labels
 from jointdist.data.sample import Sample
-from jointdist.data.table import Rows, as_rows, as_weights
+from jointdist.data.table import Rows, as_rows, as_weights, require_table
 from jointdist.models._arguments import PairedData, read_pair
 
-__all__ = ["LabelledData", "encode_labels", "read_labelled"]
+__all__ = ["LabelledData", "count_rows", "encode_labels", "read_labelled"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +67,7 @@ def read_labelled(
     seed : int, Generator, RandomState, optional
         The seed of the estimator.
     """
-    labels = learn_labels(y, n=_num_samples(X), where=where)
+    labels = learn_labels(y, n=count_rows(where, X), where=where)
     coded, weights = encode_labels(where, X, labels, sample_weight, class_weight)
     pair = read_pair(where, X, coded, weights, seed)
     present = np.bincount(labels.codes, pair.sample.weights) > 0
@@ -77,6 +77,12 @@ def read_labelled(
     codes = np.maximum(np.cumsum(present) - 1, 0)[labels.codes]
     column = Rows(codes[:, None].astype(np.float64), where, "y")
     return LabelledData(pair, replace(pair.sample, y=column), classes, codes)
+
+
+def count_rows(where: str, X: object) -> int:
+    """Return the number of rows of a table that is not read yet."""
+    require_table(X, where, "X")
+    return int(_num_samples(X))
 
 
 def encode_labels(

@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from jointdist._array import Vector
 from jointdist._params import NestedParameters
@@ -16,7 +16,7 @@ from jointdist.distributions.conditional import Conditional
 from jointdist.kernels import Delta, Kernel
 from jointdist.lowrank.factor import Pivoting
 from jointdist.models._arguments import read_x, require_columns
-from jointdist.models._labelled import encode_labels
+from jointdist.models._labelled import count_rows, encode_labels
 from jointdist.models.coefficients import Marginals, Positivity
 from jointdist.models.jdl import JointDistribution
 from jointdist.programs import Solution
@@ -138,7 +138,7 @@ class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
         JointClassifier
             The model itself.
         """
-        labels = learn_labels(y, n=_num_samples(X), where=_NAME)
+        labels = learn_labels(y, n=count_rows(_NAME, X), where=_NAME)
         table = encode_labels(_NAME, X, labels, sample_weight, self.class_weight)
         self.joint_ = self._unfitted().fit(X, *table)
         self.classes_ = labels.classes
@@ -168,7 +168,7 @@ class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
         require(not named, where, "class_weight", rule, self.class_weight)
         first = not hasattr(self, "joint_")
         seen = None if first else self.classes_
-        labels = learn_labels(y, n=_num_samples(X), where=where, classes=seen)
+        labels = learn_labels(y, n=count_rows(where, X), where=where, classes=seen)
         if classes is not None:
             given, found = np.unique(np.asarray(classes)).tolist(), labels.classes.tolist()
             rule = f"the labels of the first rows, {found}"

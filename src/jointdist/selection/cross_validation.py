@@ -114,7 +114,7 @@ class CrossValidation:
         if not isinstance(regularization, str):
             given = (regularization,)
         elif regularization == "loo":
-            given = (1.0,)  # a placeholder: each fit finds its own
+            given = (1.0,)  # a path of one: each fit finds its own ridges
         if given is None:
             return np.asarray(SETTINGS.strengths) * unit / self.size
         return np.sort(np.asarray(given, dtype=np.float64))[::-1] / self._share
