@@ -89,8 +89,9 @@ class NestedParameters:
     def set_params(self, **params: Any) -> Self:
         """Set parameters, also those of kernels, as in ``kernel_x__scale=2.0``.
 
-        The kernel of this model is replaced by a new one; other models that share the old
-        kernel keep it.
+        They take part in the next ``fit``: a model that is fitted answers as before. Use
+        ``refit`` for another ridge or constraint without a fit. The kernel of this model is
+        replaced by a new one; other models that share the old kernel keep it.
 
         Parameters
         ----------

@@ -4,6 +4,7 @@
 * ``JointdistError``
 
   - ``InfeasibleError``            the constraints of a model cannot be met
+  - ``ModelFileError``             a file of a model cannot be read or written
   - ``NotPositiveDefiniteError``   a kernel is not positive semidefinite
 
 * ``SignedDistributionWarning``    a signed distribution has no mass, or a negative variance
@@ -20,6 +21,7 @@ from pathlib import Path
 __all__ = [
     "InfeasibleError",
     "JointdistError",
+    "ModelFileError",
     "NotPositiveDefiniteError",
     "SignedDistributionWarning",
     "ToleranceWarning",
@@ -37,6 +39,14 @@ class InfeasibleError(JointdistError):
     """The constraints of a model cannot be met, so that it has no distributions.
 
     The message names the constraint and what to change.
+    """
+
+
+class ModelFileError(JointdistError, ValueError):
+    """A file of a model cannot be read or written.
+
+    The message names the file and says what is wrong with it: that it is no model file, is
+    truncated or damaged, has an invalid header, or was written by a newer version.
     """
 
 

@@ -5,12 +5,7 @@ small. Results come in the order of the rows, so that sums do not depend on the 
 threads.
 """
 
-import os
-import sys
-import threading
-from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
@@ -18,16 +13,26 @@ from itertools import chain, islice
 from time import perf_counter
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from threadpoolctl import ThreadpoolController
-
+from jointdist._array import Array, is_numpy_array
 from jointdist._rules import is_whole, require
+from jointdist.data.blas_threads import one_blas_thread
 from jointdist.data.protocols import RowSource
 from jointdist.data.table import Rows
+from jointdist.data.worker_threads import in_threads
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Executor", "Task", "Tell", "executor_for", "one_blas_thread", "progress"]
+__all__ = [
+    "Executor",
+    "Task",
+    "Tell",
+    "executor_for",
+    "executor_like",
+    "one_blas_thread",
+    "progress",
+    "sized_blocks",
+]
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -89,10 +94,10 @@ class Executor:
             stop = min(start + step, n)
             return task(start, *[table.read(start, stop) for table in tables])
 
-        with one_blas_thread as allowed:
+        with one_blas_thread() as allowed:
             workers = self.workers or allowed
             if workers > 1 and n > step:
-                yield from _in_threads(work, iter(range(0, n, step)), workers)
+                yield from in_threads(work, iter(range(0, n, step)), workers)
                 return
             for start in range(0, n, step):  # not by `work`, which would be one more frame
                 stop = min(start + step, n)
@@ -108,11 +113,11 @@ class Executor:
         items : iterable
             The items.
         """
-        with one_blas_thread as allowed:
+        with one_blas_thread() as allowed:
             workers, waiting = self.workers or allowed, iter(items)
             first = list(islice(waiting, 2))
             if workers > 1 and len(first) > 1:
-                yield from _in_threads(work, chain(first, waiting), workers)
+                yield from in_threads(work, chain(first, waiting), workers)
                 return
             for item in chain(first, waiting):
                 yield work(item)
@@ -132,6 +137,8 @@ class Executor:
 
 # An accelerator works on one large block at a time: 2^18 rows of 512 features are 1 GiB.
 _ON_DEVICE = Executor(workers=1, block_rows=1 << 18)
+_BESIDE_DEVICE = Executor(block_rows=1 << 14)  # few launches, and work for some threads
+_DEVICE_NUMBERS = 1 << 28  # features of a block in the pass over all rows: 2 GiB
 
 
 def executor_for(rows: Rows, executor: Executor | None = None) -> Executor:
@@ -151,60 +158,40 @@ def executor_for(rows: Rows, executor: Executor | None = None) -> Executor:
     return Executor() if rows.in_host_memory else _ON_DEVICE
 
 
-def _in_threads(work: Callable[[S], T], items: Iterator[S], workers: int) -> Iterator[T]:
-    """Yield ``work(item)`` in order, a few items ahead of the caller."""
-    ahead = deque[Future[T]]()
-    with ThreadPoolExecutor(workers) as pool:
-        try:
-            ahead.extend(pool.submit(work, item) for item in islice(items, 2 * workers))
-            while ahead:
-                result = ahead.popleft().result()
-                ahead.extend(pool.submit(work, item) for item in islice(items, 1))
-                yield result
-        finally:
-            for future in ahead:
-                future.cancel()
+def sized_blocks(executor: Executor, width: int) -> Executor:
+    """Return the executor with blocks that suit the width of features on an accelerator.
 
+    Small kernels take as long to launch as to run: few functions get larger blocks.
 
-class _OneBlasThread:
-    """BLAS on one thread while any pass runs, in whatever thread it was called.
-
-    The first to enter saves the limit, the last to leave restores it. Gives the number
-    of threads that BLAS was allowed before, at most the cores of this process.
+    Parameters
+    ----------
+    executor : Executor
+        The executor; one that users give stays as it is.
+    width : int
+        The number of features.
     """
-
-    def __init__(self) -> None:
-        self._lock, self._inside = threading.Lock(), 0
-        self._blas, self._modules = ThreadpoolController(), 0
-
-    def __enter__(self) -> int:
-        with self._lock:
-            if self._inside == 0:
-                if len(sys.modules) != self._modules:  # the search takes milliseconds
-                    self._blas, self._modules = ThreadpoolController(), len(sys.modules)
-                self._allowed = _cores(self._blas)
-                self._limit = self._blas.limit(limits=1, user_api="blas")
-            self._inside += 1
-            return self._allowed
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
-                self._limit.restore_original_limits()
+    if executor is not _ON_DEVICE:
+        return executor
+    rows = min(max(_DEVICE_NUMBERS // max(width, 1), _ON_DEVICE.block_rows // 4), 1 << 20)
+    return Executor(workers=1, block_rows=rows)
 
 
-one_blas_thread = _OneBlasThread()
+def executor_like(array: Array, executor: Executor | None = None) -> Executor:
+    """Return the executor given, or the default for questions to a model.
 
+    Much of the work on a question is done in host memory, by all threads, also where
+    features are evaluated on an accelerator.
 
-def _cores(blas: ThreadpoolController) -> int:
-    """Return how many threads BLAS would use, at most the cores of this process."""
-    try:
-        cores = len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every platform
-        cores = os.cpu_count() or 1
-    allowed = [lib["num_threads"] for lib in blas.info() if lib["user_api"] == "blas"]
-    return min([cores, *map(int, allowed)])
+    Parameters
+    ----------
+    array : Array
+        An array of the model that rows are multiplied with.
+    executor : Executor, optional
+        What users give.
+    """
+    if executor is not None:
+        return executor
+    return Executor() if is_numpy_array(array) else _BESIDE_DEVICE
 
 
 @contextmanager

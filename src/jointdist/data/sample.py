@@ -19,8 +19,6 @@ __all__ = [
 
 # Rows up to which representatives are chosen from all rows, sorted; of more, at random.
 _SORTED_ROWS = 1 << 13
-# Bytes up to which an array is copied, so that users may change theirs (64 MiB).
-_COPIED_BYTES = 1 << 26
 # Equal rows are copies of one observation if some numeric column has at least this many values
 # for each distinct row: a column of measurements nearly tells rows apart.
 _DISTINCT_SHARE = 0.5
@@ -139,9 +137,9 @@ class Sample:
         return self.take(np.flatnonzero(self.weights))
 
     def owned(self) -> "Sample":
-        """Return the sample with copies of small arrays, so that users may change theirs."""
-        weights = None if self.weights is None else self.weights.copy()
-        return Sample(_copied(self.x), _copied(self.y), weights, self.categorical)
+        """Return a copy in host memory that nothing can change."""
+        weights = None if self.weights is None else _frozen(self.weights)
+        return Sample(_owned(self.x), _owned(self.y), weights, self.categorical)
 
     def take(self, rows: Index) -> "Sample":
         """Return some of the rows, copied."""
@@ -288,10 +286,13 @@ def held_out(n: int, cv: float, seed: int) -> list[Index]:
     return [np.sort(part) for part in np.array_split(order, min(int(cv), n))]
 
 
-def _copied(rows: Rows) -> Rows:
-    source = rows.source
-    if isinstance(source, np.ndarray) and not isinstance(source, np.memmap):
-        return (
-            replace(rows, source=source.copy()) if source.nbytes <= _COPIED_BYTES else rows
-        )
-    return rows
+def _owned(rows: Rows) -> Rows:
+    """Return a table of the same numbers, copied."""
+    return Rows(_frozen(rows.table()), rows.where, rows.name)
+
+
+def _frozen(values: Vector) -> Vector:
+    """Return a copy that cannot be written to."""
+    copied = np.array(values, dtype=np.float64, order="C")
+    copied.setflags(write=False)
+    return copied

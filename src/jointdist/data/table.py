@@ -15,10 +15,19 @@ from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from jointdist._array import Array, Index, Vector, array_namespace, is_array, like, to_numpy
+from jointdist._array import (
+    Array,
+    Index,
+    Vector,
+    array_namespace,
+    is_array,
+    is_numpy_array,
+    like,
+    to_numpy,
+)
 from jointdist._rules import Text, refusal, require
 
-__all__ = ["Rows", "as_rows", "as_weights", "is_flat", "require_table"]
+__all__ = ["Rows", "as_rows", "as_weights", "is_flat", "moved", "require_table"]
 
 Frame: TypeAlias = nw.DataFrame[Any]
 
@@ -185,6 +194,21 @@ def is_flat(data: Any) -> TypeGuard[Sized]:
     if isinstance(data, list | tuple):
         return all(isinstance(entry, str) or not isinstance(entry, Sized) for entry in data)
     return len(getattr(data, "shape", ())) == 1
+
+
+def moved(rows: Rows, array: Array) -> Rows:
+    """Return rows where an array is: those of another library or device are copied there.
+
+    Parameters
+    ----------
+    rows : Rows
+        The rows.
+    array : Array
+        The array.
+    """
+    if rows.in_host_memory == is_numpy_array(array):
+        return rows
+    return Rows(like(rows.table(), array), rows.where, rows.name, rows.numbers)
 
 
 def as_weights(weights: object, rows: Rows) -> Vector | None:
