@@ -11,7 +11,7 @@ from strategies import kernels, points, seeds
 from jointdist import kernels as k
 from jointdist import pivoted_cholesky
 from jointdist.data.executor import Executor
-from jointdist.lowrank import moments as moments_module
+from jointdist.lowrank import summation as moments_module
 from jointdist.lowrank.features import FeatureMap
 from jointdist.lowrank.reduction import moments
 

@@ -26,9 +26,9 @@ from jointdist._array import (
 from jointdist._rules import Text, require
 from jointdist.data.executor import Executor, executor_for, one_blas_thread
 from jointdist.data.table import as_rows
-from jointdist.lowrank.factor import LowRank
+from jointdist.lowrank.factor import Landmarks, LowRank
 from jointdist.lowrank.protocols import Features
-from jointdist.lowrank.reduction import Reduction
+from jointdist.lowrank.reduction import Reduced, Reduction
 
 __all__ = [
     "Basis",
@@ -117,13 +117,15 @@ class Basis:
         rows.require_width(self.map.width)
 
         def block(_start: int, z: Array) -> Bounds:
-            xp, values = array_namespace(z), self.features(z)
-            return Bounds(xp.min(values, axis=0), xp.max(values, axis=0))
+            values = host_features(self, z)
+            return Bounds(values.min(axis=0), values.max(axis=0))
 
         return executor_for(rows, executor).reduce(Bounds.joined, block, rows)
 
 
-def double_orthogonal(small: Reduction, *, centred: bool = True) -> tuple[Basis, Basis]:
+def double_orthogonal(
+    small: Reduction | Reduced, *, centred: bool = True
+) -> tuple[Basis, Basis]:
     r"""Return the bases of X and Y that diagonalise the objective.
 
     From :math:`V \Lambda V^\top = L^\top L` (Eq. `eq:spectralQ`), where
@@ -133,7 +135,7 @@ def double_orthogonal(small: Reduction, *, centred: bool = True) -> tuple[Basis,
 
     Parameters
     ----------
-    small : Reduction
+    small : Reduction or Reduced
         The factors and moments of a sample.
     centred : bool, default=True
         Whether the mean over the sample is subtracted, so that both marginals are
@@ -182,13 +184,15 @@ def orthogonal(
     return side_basis(low, 1.0, none, G, centred=False)
 
 
-def side_basis(low: LowRank, weight: float, s: Array, G: Array, *, centred: bool) -> Basis:
+def side_basis(
+    low: Landmarks, weight: float, s: Array, G: Array, *, centred: bool
+) -> Basis:
     r"""Return the basis of one side, given its sums.
 
     Parameters
     ----------
-    low : LowRank
-        The factor of its kernel matrix.
+    low : Landmarks
+        Those of its kernel matrix, with the trace error.
     weight : float
         The number of rows.
     s : Array of shape (m,)

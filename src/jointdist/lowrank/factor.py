@@ -7,12 +7,12 @@ trace error determine it.
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from jointdist._array import Array, Index, Vector, array_namespace, device, like, to_numpy
+from jointdist._cached import Cached, cached
 from jointdist._rules import Text, is_number, is_whole, require, require_kind
 from jointdist.data.executor import Executor, executor_for
 from jointdist.data.table import Rows, as_rows
@@ -22,6 +22,7 @@ from jointdist.lowrank.features import FeatureMap, kernel_precision
 
 __all__ = [
     "Goal",
+    "Landmarks",
     "LowRank",
     "PivotSearch",
     "Pivoting",
@@ -183,8 +184,37 @@ class Pivots(NamedTuple):
         return LowRank(self.map, self.rows, self.trace, self.error, rows)
 
 
+@dataclass(frozen=True, eq=False)
+class Landmarks:
+    r"""The pivots of a kernel matrix, with the features that they give any point.
+
+    A small value: no row but the pivots is kept.
+
+    Attributes
+    ----------
+    map : FeatureMap
+        The features of any point.
+    pivots : array of shape (m,)
+        The numbers of the pivot rows, in the order of choice.
+    trace : float
+        The trace of the kernel matrix.
+    error : float
+        What is left, :math:`\operatorname{trace}(K - L L^\top)`, over all rows.
+    """
+
+    map: FeatureMap
+    pivots: Index
+    trace: float
+    error: float
+
+    @property
+    def relative_error(self) -> float:
+        """The error as a share of the trace of the kernel matrix."""
+        return self.error / self.trace if self.trace > 0 else 0.0
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class LowRank:
+class LowRank(Cached, Landmarks):
     r"""A kernel matrix written as :math:`K \approx L L^\top`.
 
     Attributes
@@ -209,10 +239,6 @@ class LowRank:
     LowRank(rank 2 for 3 rows, relative_error=0, kernel=Delta(similarity=0.0))
     """
 
-    map: FeatureMap
-    pivots: Index
-    trace: float
-    error: float
     rows: Rows
 
     def __repr__(self) -> str:
@@ -242,11 +268,11 @@ class LowRank:
         return self.map.rank
 
     @property
-    def relative_error(self) -> float:
-        """The error as a share of the trace of the kernel matrix."""
-        return self.error / self.trace if self.trace > 0 else 0.0
+    def small(self) -> Landmarks:
+        """The same without the rows."""
+        return Landmarks(self.map, self.pivots, self.trace, self.error)
 
-    @cached_property
+    @cached
     def factor(self) -> Array:
         """The factor :math:`L`, of shape ``(n, m)``; computed when first read."""
         L = self._features(self.rows)

@@ -9,12 +9,12 @@ import hashlib
 import math
 import re
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy.linalg.lapack import dtrtri
 
 from jointdist._array import Array, array_namespace, device, is_array, like, to_numpy
+from jointdist._cached import Cached, cached
 from jointdist._rules import Text, require
 from jointdist.data.executor import one_blas_thread
 from jointdist.data.table import Rows
@@ -35,7 +35,7 @@ _BLOCK_WIDTH = 64
 
 
 @dataclass(frozen=True, eq=False)
-class FeatureMap:
+class FeatureMap(Cached):
     r"""The map :math:`z \mapsto \phi(z) = C^{-1} k(P, z)`.
 
     Attributes
@@ -70,7 +70,7 @@ class FeatureMap:
         xp = array_namespace(self.landmarks)
         return xp.zeros(self.width, dtype=xp.float64, device=device(self.landmarks))
 
-    @cached_property
+    @cached
     def key(self) -> str:
         """A fingerprint: maps with the same key have the same features.
 
@@ -96,14 +96,14 @@ class FeatureMap:
         diagonal = to_numpy(kernel_diagonal(self.kernel, self.landmarks))
         return bool(self.rank > 1 and diagonal.min() == diagonal.max())
 
-    @cached_property
+    @cached
     def inverse_core(self) -> Array:
         r""":math:`C^{-1}`; its transpose is :math:`B` at the pivots, Eq. `Bprop2`."""
         xp = array_namespace(self.core)
         identity = xp.eye(self.rank, dtype=self.core.dtype, device=device(self.core))
         return xp.tril(self.solve(identity))
 
-    @cached_property
+    @cached
     def amplification(self) -> float:
         r"""A bound on the factor by which the solve enlarges rounding of :math:`k(P, z)`.
 
@@ -157,7 +157,7 @@ class FeatureMap:
         kept = xp.sum(phi * phi, axis=1)
         return xp.where(whole > 0, 1 - kept / xp.where(whole > 0, whole, 1.0), 0.0)
 
-    @cached_property
+    @cached
     def _triangular(self) -> "Triangular":
         return Triangular(self.core)
 

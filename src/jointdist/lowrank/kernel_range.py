@@ -6,7 +6,7 @@ Unbounded kernels, such as polynomials, reproduce points however far away; point
 
 import numpy as np
 
-from jointdist._array import Array, Vector, to_numpy
+from jointdist._array import Array, Vector, like, to_numpy
 from jointdist.data.executor import Executor, executor_for
 from jointdist.data.table import Rows
 from jointdist.lowrank.features import kernel_diagonal
@@ -43,6 +43,7 @@ def largest_kernel(
         return np.inf
 
     def block(_start: int, z: Array) -> Vector:
+        z = like(to_numpy(z), features.core)
         each: Vector = to_numpy(kernel_diagonal(features.kernel, z))
         return each if weights is not None else each.max(keepdims=True)
 

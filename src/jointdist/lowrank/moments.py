@@ -3,12 +3,11 @@ r"""Sufficient statistics of a paired sample: sums of products of features (pape
 With the features :math:`f(z) = (1, \phi_X(x), \phi_Y(y))` of a pair, a model depends on the
 sample only through the matrix :math:`\sum_i w_i f(z_i) f(z_i)^\top`. Such sums add and
 subtract: the sums of parts of a data set are those of the whole, and rows can be taken out
-again. The same pass sums products of the features with the columns of Y and their squares, for
-conditional means and covariances.
+again. The same pass sums products of the features with the columns of both sides and their
+squares, for conditional means and covariances.
 """
 
 from dataclasses import dataclass, field, replace
-from operator import add
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -18,28 +17,19 @@ from jointdist._array import (
     Index,
     Vector,
     array_namespace,
-    device,
     like,
-    symmetric,
     to_numpy,
 )
 from jointdist._rules import Text, require
-from jointdist.data.executor import Executor
-from jointdist.data.table import Rows
-from jointdist.kernels import Kernel
-from jointdist.lowrank.features import kernel_diagonal
 from jointdist.lowrank.protocols import Features
 
-__all__ = ["Moments", "Precision", "collect", "powers"]
+__all__ = ["Moments", "Precision", "powers", "square_columns"]
 
 Precision: TypeAlias = Literal["float64", "float32"]
 
-# Columns of Y of which all products are summed, at most: with more, the d (d + 1) / 2 products
-# of a row would cost as much as its features.
-_SQUARED_COLUMNS = 8
-# The rounding error that may be risked for speed, relative to the trace: well below the
-# smallest trace errors that a fit can verify (1e-8).
-_AMPLIFIED_ROUNDING = 1e-10
+# Columns of which all products are summed, at most: with more, the d (d + 1) / 2 products of a
+# row would cost as much as its features.
+_MULTIPLIED_COLUMNS = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,9 +48,11 @@ class Moments:
         The numbers of features :math:`m_X` and :math:`m_Y`.
     keys : tuple of str
         Fingerprints of the feature maps; only like adds to like.
-    powers_y : Array of shape (1 + m_Y, q)
+    powers_y : Array of shape (1 + m_Y, q_Y)
         The sums :math:`\sum_i w_i (1, \phi_Y(y_i))^\top p(y_i)`, with the
         :func:`powers` of Y about the origin of its map.
+    powers_x : Array of shape (1 + m_X, q_X), optional
+        The same of X.
     """
 
     count: int
@@ -71,6 +63,7 @@ class Moments:
     rank_y: int
     keys: tuple[str, str] = field(repr=False)
     powers_y: Array = field(repr=False)
+    powers_x: Array | None = field(default=None, repr=False)
 
     @property
     def weight(self) -> float:
@@ -155,7 +148,10 @@ class Moments:
         xp = array_namespace(self.gram)
         rows = np.concatenate([[0], 1 + kept[0], 1 + self.rank_x + kept[1]])
         places = like(rows.astype(np.int64), self.gram)
-        places_y = like(np.concatenate([[0], 1 + kept[1]]).astype(np.int64), self.gram)
+        places_x, places_y = (
+            like(np.concatenate([[0], 1 + each]).astype(np.int64), self.gram)
+            for each in kept
+        )
         return replace(
             self,
             gram=xp.take(xp.take(self.gram, places, axis=0), places, axis=1),
@@ -163,6 +159,9 @@ class Moments:
             rank_y=y.rank,
             keys=(x.key, y.key),
             powers_y=xp.take(self.powers_y, places_y, axis=0),
+            powers_x=None
+            if self.powers_x is None
+            else xp.take(self.powers_x, places_x, axis=0),
         )
 
     @property
@@ -185,7 +184,23 @@ class Moments:
             self.rank_y,
             self.keys,
             self.powers_y + sign * other.powers_y,
+            None
+            if self.powers_x is None or other.powers_x is None
+            else self.powers_x + sign * other.powers_x,
         )
+
+
+def square_columns(d: int, q: int) -> list[int]:
+    """Return which of q :func:`powers` of d columns are the squares of these.
+
+    Parameters
+    ----------
+    d, q : int
+        The numbers of columns and of powers.
+    """
+    if q == 2 * d:
+        return list(range(d, 2 * d))
+    return [d + i * d - i * (i - 1) // 2 for i in range(d)]
 
 
 def powers(origin: Array, z: Array, *, squared: bool | None = None) -> Array:
@@ -193,7 +208,7 @@ def powers(origin: Array, z: Array, *, squared: bool | None = None) -> Array:
 
     An origin :math:`z_0` in the middle of the points keeps the variance of numbers far from
     zero from being lost to rounding. Of the symmetric products, those on and above the
-    diagonal are returned, row by row.
+    diagonal are returned, row by row; of more than eight columns, the squares alone.
 
     Parameters
     ----------
@@ -202,96 +217,11 @@ def powers(origin: Array, z: Array, *, squared: bool | None = None) -> Array:
     z : Array of shape (n, d)
         The points.
     squared : bool, optional
-        Whether to return the products; by default if there are at most eight columns.
+        Whether to return all products; by default if there are at most eight columns.
     """
     xp, d = array_namespace(z), int(z.shape[1])
     v = xp.stack([z[:, i] - origin[i] for i in range(d)])
-    if not (d <= _SQUARED_COLUMNS if squared is None else squared):
-        return v
+    if not (d <= _MULTIPLIED_COLUMNS if squared is None else squared):
+        return xp.concat([v, v * v])
     products = [v[i, :] * v[j, :] for i in range(d) for j in range(i, d)]
     return xp.concat([v, xp.stack(products)])
-
-
-def collect(
-    map_x: Features,
-    map_y: Features,
-    x: Rows,
-    y: Rows,
-    weights: Vector | None,
-    *,
-    precision: Precision,
-    executor: Executor,
-) -> Moments:
-    r"""Return the moments of checked rows, in one pass over them.
-
-    Features are linear in the kernel columns, :math:`\phi = C^{-1} k(P, \cdot)`, so the
-    triangular solve can be applied to the sums, where it costs next to nothing, as long as
-    :math:`C^{-1}` does not enlarge rounding errors too much. Otherwise it is applied to each
-    block.
-
-    Parameters
-    ----------
-    map_x, map_y : Features
-        The features of the two sides.
-    x, y : Rows
-        The paired rows.
-    weights : array of shape (n,), optional
-        Their weights.
-    precision : {"float64", "float32"}
-        The precision in which features are multiplied within a block.
-    executor : Executor
-        Runs the row blocks.
-    """
-    allowed = ("float64", "float32")
-    require(precision in allowed, x.where, "precision", f"one of {allowed}", precision)
-    maps = (map_x, map_y)
-    eps = float(np.finfo(np.float64).eps)
-    late = [
-        precision == "float64" and eps * side.amplification <= _AMPLIFIED_ROUNDING
-        for side in maps
-    ]
-    heaviest = 1.0 if weights is None else float(weights.max())
-    ranks, keys = (map_x.rank, map_y.rank), (map_x.key, map_y.key)
-    origin = map_y.origin
-
-    def block(start: int, *blocks: Array) -> Moments:
-        xp, n = array_namespace(*blocks), blocks[0].shape[0]
-        dtype = getattr(xp, precision)
-        parts = [xp.ones((1, n), dtype=dtype, device=device(blocks[0]))]
-        traces = []
-        w = None if weights is None else like(weights[start : start + n], blocks[0])
-        for side, wait, z in zip(maps, late, blocks, strict=True):
-            columns = side.columns(z)
-            columns = columns if wait else side.solve(columns)
-            parts.append(xp.astype(columns, dtype, copy=False))
-            traces.append(0.0 if side.complete else _trace(side.kernel, z, w))
-        f = xp.concat(parts, axis=0)
-        p = powers(origin, blocks[1]) if w is None else w * powers(origin, blocks[1])
-        cross = xp.concat([xp.sum(p, axis=1)[None, :], columns @ p.T])
-        if w is not None:
-            f = f * xp.astype(xp.sqrt(w / heaviest), dtype)
-        gram = xp.astype(f @ f.T, xp.float64, copy=False) * heaviest
-        return Moments(n, gram, traces[0], traces[1], *ranks, keys, cross)
-
-    total: Moments = executor.reduce(add, block, x, y)
-    gram = total.gram
-    for side, edge, wait in zip(maps, (1, 1 + ranks[0]), late, strict=True):
-        if wait:
-            places = slice(edge, edge + side.rank)
-            for _ in range(2):  # on the rows of the Gram matrix, then on its columns
-                gram[places, :] = side.solve(gram[places, :])
-                gram = gram.T
-    if late[1]:
-        total.powers_y[1:, :] = map_y.solve(total.powers_y[1:, :])
-    total = replace(total, gram=symmetric(gram))
-    kept = [float(squares.sum()) for _, squares in total.sides]
-    return replace(
-        total,
-        trace_x=kept[0] if map_x.complete else total.trace_x,
-        trace_y=kept[1] if map_y.complete else total.trace_y,
-    )
-
-
-def _trace(kernel: Kernel, z: Array, w: Array | None) -> float:
-    diagonal = kernel_diagonal(kernel, z)
-    return float(array_namespace(z).sum(diagonal) if w is None else w @ diagonal)

@@ -6,12 +6,12 @@ orthonormal over the sample and the features of the kernel :math:`\tau G^{-1} \t
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from jointdist._array import Array, Index, Matrix, array_namespace, device, like, to_numpy
+from jointdist._cached import Cached, cached
 from jointdist.kernels import Kernel
 from jointdist.lowrank.features import Triangular, fingerprint
 from jointdist.lowrank.monomials import factors_of
@@ -24,7 +24,7 @@ _BLOCK_WIDTH = 32
 
 
 @dataclass(frozen=True, eq=False)
-class PolynomialMap:
+class PolynomialMap(Cached):
     r"""The map :math:`z \mapsto \phi(z)` to orthonormal polynomials.
 
     A recurrence gives columns :math:`\tau(z)` of nearly orthonormal functions; the core
@@ -86,20 +86,20 @@ class PolynomialMap:
         r"""The kernel :math:`\tau G^{-1} \tau^\top`."""
         return SampleKernel(self)
 
-    @cached_property
+    @cached
     def key(self) -> str:
         """A fingerprint: maps with the same key have the same functions."""
         arrays = (self.exponents, self.centre, self.scale, self.recurrence, self.core)
         return fingerprint("polynomials", *arrays)
 
-    @cached_property
+    @cached
     def inverse_core(self) -> Array:
         """The inverse of the core."""
         xp = array_namespace(self.core)
         identity = xp.eye(self.rank, dtype=self.core.dtype, device=device(self.core))
         return xp.tril(self.solve(identity))
 
-    @cached_property
+    @cached
     def amplification(self) -> float:
         """A bound on the factor by which the solve enlarges rounding errors of the columns."""
         if self.doubtful:
@@ -166,7 +166,7 @@ class PolynomialMap:
             doubtful=False,
         )
 
-    @cached_property
+    @cached
     def _degrees(self) -> list[tuple[int, int, list[Array], Array | None, Array | None]]:
         """For each degree above zero: its functions, their factors, and the recurrence.
 
@@ -190,7 +190,7 @@ class PolynomialMap:
             found.append((a, b, which, scaling, rest))
         return found
 
-    @cached_property
+    @cached
     def _triangular(self) -> Triangular:
         return Triangular(self.core, _BLOCK_WIDTH)
 

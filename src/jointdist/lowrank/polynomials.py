@@ -16,9 +16,10 @@ from jointdist.data.executor import Executor, one_blas_thread
 from jointdist.data.table import Rows
 from jointdist.errors import ToleranceWarning, warn_user
 from jointdist.lowrank.arnoldi import independent
-from jointdist.lowrank.moments import Moments, collect
+from jointdist.lowrank.moments import Moments
 from jointdist.lowrank.polynomial_map import PolynomialMap
 from jointdist.lowrank.rough_polynomials import extreme_rows, rough_polynomials
+from jointdist.lowrank.summation import collect
 
 __all__ = ["Polynomials", "orthonormal_polynomials"]
 
@@ -49,14 +50,31 @@ class Polynomials:
     moments: Moments
     dropped: tuple[int, int]
 
-    def changed(self, sums: Moments) -> "Polynomials | None":
+    def changed(self, sums: Moments, *, again: bool = True) -> "Polynomials | None":
         """Return functions that are orthonormal under other sums of the same functions.
 
         None if that takes a new start: where rounding has grown too much, or functions
         were or would be dropped, as other rows may need them.
+
+        Parameters
+        ----------
+        sums : Moments
+            The sums.
+        again : bool, default=True
+            Whether a new start is possible. If not, the functions are returned all the
+            same, with a warning where rounding has grown.
         """
         found, condition = _corrected(self, sums)
-        return found if condition <= _SAFE_CONDITION and not any(found.dropped) else None
+        if condition <= _SAFE_CONDITION and not (any(found.dropped) and again):
+            return found
+        if again:
+            return None
+        msg = (
+            "PolynomialJointDistribution: the rows differ so much from those of the first fit "
+            "that rounding has grown. Fit to all rows anew."
+        )
+        warn_user(msg, ToleranceWarning)
+        return found
 
 
 def _corrected(old: Polynomials, sums: Moments) -> tuple[Polynomials, float]:
@@ -84,10 +102,14 @@ def _solved(sums: Moments, cores: tuple[Matrix, Matrix]) -> Moments:
             gram[side] = solve_triangular(core, gram[side], lower=True)
             gram = gram.T
     powers_y[1:] = solve_triangular(cores[1], powers_y[1:], lower=True)
+    powers_x = None if sums.powers_x is None else to_numpy(sums.powers_x).copy()
+    if powers_x is not None:
+        powers_x[1:] = solve_triangular(cores[0], powers_x[1:], lower=True)
     new = replace(
         sums,
         gram=like((gram + gram.T) / 2, sums.gram),
         powers_y=like(powers_y, sums.gram),
+        powers_x=None if powers_x is None else like(powers_x, sums.gram),
     )
     kept_x, kept_y = (float(squares.sum()) for _, squares in new.sides)
     return replace(new, trace_x=kept_x, trace_y=kept_y)

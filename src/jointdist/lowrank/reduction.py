@@ -16,6 +16,7 @@ from jointdist.data.table import Rows, as_rows, as_weights
 from jointdist.kernels import Kernel
 from jointdist.lowrank.factor import (
     Goal,
+    Landmarks,
     LowRank,
     Pivoting,
     Pivots,
@@ -23,7 +24,7 @@ from jointdist.lowrank.factor import (
     checked_goal,
     pivot_search,
 )
-from jointdist.lowrank.moments import Moments, Precision, collect
+from jointdist.lowrank.moments import Moments, Precision
 from jointdist.lowrank.protocols import Features
 from jointdist.lowrank.randomized import (
     choose_pivots,
@@ -32,8 +33,17 @@ from jointdist.lowrank.randomized import (
     on_subsample,
     warn_if_short,
 )
+from jointdist.lowrank.summation import (
+    Summation,
+    Sums,
+    collect,
+    require_precision,
+    summed,
+)
+from jointdist.lowrank.support_proposal import FramePlan, propose_frame
+from jointdist.lowrank.support_sums import SupportFrame, SupportSums
 
-__all__ = ["Factoring", "Reduction", "moments", "reduce_sample"]
+__all__ = ["Factoring", "Reduced", "Reduction", "moments", "reduce_sample"]
 
 # The smallest relative trace error that sums can verify: a hundred times the rounding error
 # that they may have (see `_AMPLIFIED_ROUNDING` in moments.py).
@@ -50,25 +60,48 @@ class Reduction:
         The factors of the two kernel matrices.
     moments : Moments
         The sums of their features and of all products.
+    support : SupportSums, optional
+        The sums of the support of both sides, if they were asked for.
     """
 
     x: LowRank
     y: LowRank
     moments: Moments
+    support: SupportSums | None = None
 
-    def changed(self, sums: Moments, x: Rows, y: Rows) -> "Reduction":
+    @property
+    def small(self) -> "Reduced":
+        """The landmarks and moments, without the rows."""
+        return Reduced(self.x.small, self.y.small, self.moments)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reduced:
+    """The landmarks of both sides and the moments of their features, without any row.
+
+    Attributes
+    ----------
+    x, y : Landmarks
+        The landmarks.
+    moments : Moments
+        The sums of their features and of all products.
+    """
+
+    x: Landmarks
+    y: Landmarks
+    moments: Moments
+
+    def changed(self, sums: Moments) -> "Reduced":
         """Return the same landmarks with the moments of other rows.
 
         Parameters
         ----------
         sums : Moments
             The moments.
-        x, y : Rows
-            The rows.
         """
-        return Reduction(
-            replace(self.x, trace=sums.trace_x, error=sums.error_x, rows=x),
-            replace(self.y, trace=sums.trace_y, error=sums.error_y, rows=y),
+        return Reduced(
+            replace(self.x, trace=sums.trace_x, error=sums.error_x),
+            replace(self.y, trace=sums.trace_y, error=sums.error_y),
             sums,
         )
 
@@ -154,6 +187,7 @@ def reduce_sample(
     random_state: Seed = None,
     executor: Executor | None = None,
     warn: bool | tuple[bool, bool] = True,
+    plan: FramePlan | None = None,
 ) -> Reduction:
     """Factor both kernel matrices and collect the moments of their features.
 
@@ -179,6 +213,8 @@ def reduce_sample(
         Runs the row blocks.
     warn : bool or tuple of bool, default=True
         Whether to warn if ``max_rank`` is reached before ``tol``, on X and Y.
+    plan : FramePlan, optional
+        How the frame of the support is chosen, if its sums are to be collected.
 
     Returns
     -------
@@ -204,30 +240,39 @@ def reduce_sample(
     search = partial(pivot_search, weights=weights, executor=workers)
     of_x = search(kernel_x, "kernel_x", x, goal=goals[0], rng=rngs[0])
     of_y = search(kernel_y, "kernel_y", y, goal=goals[1], rng=rngs[1])
-    sums = partial(
-        collect, x=x, y=y, weights=weights, precision=precision, executor=workers
-    )
+    require_precision(x.where, precision)
+
+    def sums(map_x: Features, map_y: Features, frame: SupportFrame | None) -> Sums:
+        how = Summation(map_x, map_y, frame, precision)
+        return summed(how, x, y, weights, workers)
+
+    def framed(*maps: Features) -> SupportFrame | None:
+        if plan is None:
+            return None
+        return propose_frame(plan, (maps[0], maps[1]), x, y, weights)
 
     # The pass can verify a tolerance only well above the rounding error of its sums.
     verifiable = relative and tol >= _VERIFIABLE and precision == "float64"
     if pivoting == "auto" and is_large(x) and verifiable:
         first_x, first_y = on_subsample(of_x), on_subsample(of_y)
-        total = sums(first_x.map, first_y.map)
-        pivots_x = _completed(of_x, first_x, total.sides[0])
-        pivots_y = _completed(of_y, first_y, total.sides[1])
+        frame = framed(first_x.map, first_y.map)
+        total = sums(first_x.map, first_y.map, frame)
+        pivots_x = _completed(of_x, first_x, total.moments.sides[0])
+        pivots_y = _completed(of_y, first_y, total.moments.sides[1])
         map_x, map_y = pivots_x.map, pivots_y.map
         grown = map_x.rank > first_x.map.rank or map_y.rank > first_y.map.rank
-        total = sums(map_x, map_y) if grown else total.taken(map_x, map_y)
+        total = sums(map_x, map_y, frame) if grown else total.taken(map_x, map_y)
     else:
         pivots_x, pivots_y = choose_pivots(of_x, pivoting), choose_pivots(of_y, pivoting)
-        total = sums(pivots_x.map, pivots_y.map)
+        maps = pivots_x.map, pivots_y.map
+        total = sums(*maps, framed(*maps))
 
     warn_x, warn_y = warn if isinstance(warn, tuple) else (warn, warn)
     if warn_x:
         warn_if_short(x.where, "X", goals[0], pivots_x)
     if warn_y:
         warn_if_short(x.where, "Y", goals[1], pivots_y)
-    return Reduction(pivots_x.factor(x), pivots_y.factor(y), total)
+    return Reduction(pivots_x.factor(x), pivots_y.factor(y), total.moments, total.support)
 
 
 def _completed(search: PivotSearch, proposed: Pivots, sums: tuple[float, Vector]) -> Pivots:

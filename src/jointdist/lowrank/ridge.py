@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from jointdist._array import Array, Vector, like, to_numpy
 from jointdist.data.executor import Executor, executor_for
@@ -24,7 +25,7 @@ from jointdist.kernels import Polynomial
 from jointdist.lowrank.basis import Basis, host_features, side_basis
 from jointdist.lowrank.factor import LowRank
 from jointdist.lowrank.features import FeatureMap
-from jointdist.lowrank.moments import collect
+from jointdist.lowrank.summation import collect
 
 __all__ = [
     "RidgeRegression",
@@ -84,6 +85,28 @@ class RidgeRegression:
             return found
 
         return np.concatenate(list(executor_for(x, executor).map(block, x)))
+
+    def expansion(self, ridge: Vector) -> tuple[Vector, Vector]:
+        r"""Return the regressions in terms of the kernel: :math:`f(x) = c + k(x, P) B`.
+
+        With the core :math:`C` and the rotation :math:`V` of the basis, :math:`B` solves
+        :math:`C^\top B = V a` for the slopes :math:`a` of the functions :math:`\Psi`.
+
+        Parameters
+        ----------
+        ridge : array of shape (r,)
+            The ridge of each target.
+
+        Returns
+        -------
+        tuple of arrays of shapes (r,) and (m, r)
+            The constants :math:`c`, and the coefficients :math:`B` at the landmarks.
+        """
+        slopes = to_numpy(self.basis.rotation) @ (self.products * self._shrunk(ridge))
+        core: Vector = to_numpy(self.basis.map.core)
+        at_landmarks = np.asarray(solve_triangular(core, slopes, lower=True, trans=1))
+        constant: Vector = self.mean - to_numpy(self.basis.mean) @ slopes
+        return constant, at_landmarks
 
     def errors(
         self,

@@ -4,7 +4,7 @@ from operator import add
 
 import numpy as np
 
-from jointdist._array import Array, Index, Matrix, to_numpy
+from jointdist._array import Array, Index, Matrix, like, to_numpy
 from jointdist.data.executor import Executor
 from jointdist.data.table import Rows
 from jointdist.lowrank.polynomial_map import PolynomialMap
@@ -14,6 +14,9 @@ __all__ = ["structure"]
 # The share of the mean square of a product that may lie outside of the span of the functions:
 # rounding errors of sums, and far below any approximate relation.
 _OUTSIDE = 1e-12
+# By how much the Gram matrix of the functions may differ from one and still be taken for it:
+# rounding of sums; over some of the rows of the sample it differs by one over their root.
+_ORTHONORMAL = 1e-7
 
 
 def structure(
@@ -52,12 +55,19 @@ def structure(
     total = float(rows.n if weights is None else weights.sum())
 
     def block(start: int, z: Array) -> Matrix:
-        phi = to_numpy(functions.features(z))
+        phi = to_numpy(functions.features(like(to_numpy(z), functions.core)))
         products = phi[:, i] * phi[:, j]
         w = np.ones(len(phi)) if weights is None else weights[start : start + len(phi)]
-        return np.vstack([(w[:, None] * phi).T @ products, w @ products**2])
+        weighted = w[:, None] * phi
+        sums = np.vstack([weighted.T @ products, w @ products**2])
+        gram = np.vstack([weighted.T @ phi, np.zeros((1, phi.shape[1]))])
+        return np.hstack([sums, gram])
 
-    means = executor.reduce(add, block, rows) / total
+    both = executor.reduce(add, block, rows) / total
+    means, gram = both[:, : len(i)], both[:-1, len(i) :]
+    if not np.allclose(gram, np.eye(len(gram)), atol=_ORTHONORMAL):  # on some of the rows
+        means[:-1], projected = np.linalg.solve(gram, means[:-1]), means[:-1].copy()
+        means[-1] += (means[:-1] ** 2).sum(axis=0) - (means[:-1] * projected).sum(axis=0)
     C, missed = np.zeros((functions.rank, k, k)), np.zeros((k, k))
     C[:, i, j] = C[:, j, i] = means[:-1]
     left = means[-1] - (means[:-1] ** 2).sum(axis=0)
