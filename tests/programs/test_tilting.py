@@ -1,11 +1,16 @@
 """The I-projection: optimality, against slow solvers, and what it promises."""
 
+import copy
+import pickle
+from dataclasses import fields, replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from scipy.special import softmax
 
+from jointdist._array import to_numpy
 from jointdist.programs import tilting
 from jointdist.programs.tilting import Exponential
 
@@ -90,3 +95,107 @@ class TestInformationProjection:
         theta, raised, _ = tilts.solve(t)
         assert np.isinf(raised).any()
         assert_array_equal(theta[np.isinf(raised)], 0)  # the distribution of the sample
+
+    def test_rows_do_not_depend_on_each_other(self, rng):
+        tilts = family(ridge=1e-3)
+        t = (
+            3 * rng.normal(size=(50, 5)) * rng.random((50, 1))
+        )  # converge at different steps
+        mixed = rng.permutation(50)
+        together, apart = tilts.solve(t), [tilts.solve(own[None]) for own in t]
+        assert len(set(together.steps)) > 3
+        for found, each in zip(together, zip(*apart, strict=True), strict=True):
+            assert_allclose(found, np.concatenate(each), rtol=1e-6, atol=1e-8)
+        for found, other in zip(together, tilts.solve(t[mixed]), strict=True):
+            assert_allclose(found[mixed], other, rtol=1e-6, atol=1e-8)
+
+    def test_what_is_no_number_leaves_the_sample_and_other_rows(self, rng):
+        tilts = family()
+        t = rng.normal(size=(6, 5))
+        expected, t[2, 1] = tilts.solve(t), np.nan
+        theta, raised, _ = tilts.solve(t)
+        assert_array_equal(np.isinf(raised), np.arange(6) == 2)
+        assert_array_equal(theta[2], 0)
+        others = [0, 1, 3, 4, 5]
+        assert_allclose(theta[others], expected.theta[others], rtol=1e-6, atol=1e-8)
+
+    def test_no_rows_and_no_features(self):
+        theta, raised, steps = family().solve(np.empty((0, 5)))
+        assert theta.shape == (0, 5)
+        assert raised.shape == steps.shape == (0,)
+        bare = Exponential(np.empty((4, 0)), np.full(4, 0.25), np.empty(0))
+        theta, raised, steps = bare.solve(np.empty((3, 0)))
+        assert_array_equal(raised, 1)
+        assert_array_equal(bare.weights(theta), np.full((3, 4), 0.25))
+
+
+class TestArrayLibraries:
+    @pytest.mark.parametrize("ridge", [1.0, 1e-2, 1e-4])
+    @pytest.mark.parametrize(
+        "launch", [1, 1000, 1 << 25]
+    )  # lengths one by one, few, or all
+    def test_they_agree(self, xp, ridge, launch, monkeypatch, rng):
+        tilts, t = family(ridge=ridge), 3 * rng.normal(size=(40, 5))
+        monkeypatch.setattr(tilting, "_LAUNCH", launch)
+        there = tilts.on(xp.asarray(t))
+        expected, found = tilts.solve(t), there.solve(xp.asarray(t))
+        assert all(type(each) is type(xp.asarray(t)) for each in found)
+        assert_array_equal(to_numpy(found.raised), expected.raised)
+        w = to_numpy(there.weights(found.theta))
+        assert_allclose(w, tilts.weights(expected.theta), atol=1e-9)
+
+    def test_they_raise_ridges_alike(self, xp, monkeypatch, rng):
+        tilts, t = family(ridge=1e-3), 3 * rng.normal(size=(40, 5)) * rng.random((40, 1))
+        monkeypatch.setattr(tilting, "_MAX_STEPS", 6)
+        expected, found = tilts.solve(t), tilts.on(xp.asarray(t)).solve(xp.asarray(t))
+        assert set(expected.raised) >= {1.0, 10.0, np.inf}
+        assert_array_equal(to_numpy(found.raised), expected.raised)
+        assert_array_equal(to_numpy(found.steps), expected.steps)
+        raises = np.minimum(np.log10(expected.raised), 4)
+        # Each after one free step and six others.
+        assert_array_equal((expected.steps - 1) // 7, raises - (raises == 4))
+        assert_allclose(to_numpy(found.theta), expected.theta, rtol=1e-6, atol=1e-8)
+
+    def test_a_line_search_that_never_ends_takes_the_shortest_step(self, xp, rng):
+        tilts, t = family(), rng.normal(size=(7, 5))
+        there, t_there = tilts.on(xp.asarray(t)), xp.asarray(t)
+        theta, value = xp.zeros_like(t_there), xp.full(7, -100.0)  # which no step reaches
+        start = tilting._Rows(xp.arange(7), t_there, theta, value, t_there)
+        descent = xp.full(7, -1.0)
+        found = there._searched(start, t_there, descent, there.ridge)
+        assert_allclose(to_numpy(found.theta), 0.4**30 * t, rtol=1e-12)
+        assert_allclose(to_numpy(found.w), np.tile(tilts.shares, (7, 1)), rtol=1e-9)
+
+    def test_there_and_back(self, xp):
+        tilts = family()
+        there = tilts.on(xp.zeros(1))
+        assert there.on(xp.zeros(1)) is there
+        back = there.on(np.zeros(1))
+        for field in fields(Exponential):
+            assert_array_equal(getattr(back, field.name), getattr(tilts, field.name))
+
+
+class TestState:
+    @pytest.mark.parametrize(
+        "copied",
+        [lambda a: pickle.loads(pickle.dumps(a)), copy.copy, copy.deepcopy, replace],  # noqa: S301
+    )
+    def test_copies_hold_the_family_alone_and_answer_alike(self, copied, rng):
+        tilts, t = family(), rng.normal(size=(9, 5))
+        expected = tilts.solve(t)
+        other = copied(tilts)
+        assert set(vars(other)) == {"features", "shares", "ridge"}
+        for found, each in zip(other.solve(t), expected, strict=True):
+            assert_array_equal(found, each)
+
+    def test_products_are_not_pickled(self, rng):
+        tilts = family(K=300, m=20)
+        tilts.solve(rng.normal(size=(2, 20)))
+        size = sum(getattr(tilts, field.name).nbytes for field in fields(tilts))
+        assert len(pickle.dumps(tilts)) < size + 1000
+
+    def test_another_ridge_is_another_family(self, rng):
+        tilts, t = family(), rng.normal(size=(9, 5))
+        tilts.solve(t)
+        other = replace(tilts, ridge=2 * tilts.ridge)
+        assert np.abs(slope(other, other.solve(t).theta, t)).max() < 1e-8

@@ -23,6 +23,7 @@ from jointdist import (
 from jointdist.data.executor import Executor
 from jointdist.datasets import NormalPair
 from jointdist.kernels import Gaussian, Polynomial
+from jointdist.models.direction import Regression, Typical
 from jointdist.projection import isotonic, projected
 from jointdist.projection.settings import SETTINGS
 
@@ -366,7 +367,10 @@ def test_the_ridge_is_that_of_rows_left_out():
     kernels = Gaussian(1.0), Gaussian(1.0)
     model = JointDistribution(*kernels, regularization=1e-3, random_state=0).fit(X, y)
     joint, n = model._fitted, 60
-    found = joint.y_given_x._leave_one_out(np.arange(n), np.ones(n))
+    typical = Typical(y[:, None], X, np.ones(n), np.ones(n))
+    support, ridge = joint.y_given_x.support, np.full((1, 1), 1e-3)
+    regression = Regression(support, model.basis_x_, joint.H, ridge, n)
+    found = regression.leave_one_out(typical)
     psi_x, psi_y = model.basis_x_.features(X), model.basis_y_.features(y[:, None])
     c_y = model.basis_y_.eigenvalues / n
     for k in (0, 17, 42):  # the regression without a row, with its own intercept

@@ -76,5 +76,5 @@ def test_a_large_table():
     data = RegressionData(Rows(X, "test", "X"), y[:, None])
     fit = fit_kernel(Gaussian(1.0), data, max_rank=60)
     assert fit.regression.weight == 130_000
-    found = fit.predict(data.x)[:, 0]
+    found = fit.smoother().predict(data.x)[:, 0]
     assert np.sqrt(np.mean((found - np.sin(2 * X[:, 0])) ** 2)) < 0.01

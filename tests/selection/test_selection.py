@@ -18,6 +18,7 @@ from jointdist.data.table import as_rows
 from jointdist.kernels import Delta, Gaussian, Polynomial
 from jointdist.kernels.median_heuristic import Family
 from jointdist.lowrank.reduction import Factoring, Reduction, moments
+from jointdist.models._arguments import PairedData
 from jointdist.selection.cross_validation import CrossValidation
 from jointdist.selection.kernel_search import KernelSearch, _Candidates
 from jointdist.selection.length_scales import descend
@@ -30,6 +31,13 @@ JD, CME, JPDL = (
 )
 QUICK = jd.Selection(regularizations=[1e-4, 1e-2, 1.0])
 ONCE = jd.Selection(cv=0.2)  # one part held out, where the number of parts is not the point
+
+
+def data_of(model):
+    """Return the rows of a fitted model as those of a fit."""
+    kept, seed = model._fitted.kept, model._seed
+    rng = np.random.default_rng(seed)
+    return PairedData(kept.rows, kept.encodings, model._columns, rng, seed)
 
 
 def data(n=120, d=2, seed=0, noise=0.4):
@@ -49,7 +57,7 @@ def validation_of(model, X, Y, weights=None, how=QUICK):
         as_rows(Z, where="fit", name=name, vector=True) for Z, name in ((X, "X"), (Y, "Y"))
     ]
     sample = Sample.paired(*rows, weights)
-    return CrossValidation("model", how, sample, model._data.seed, silent)
+    return CrossValidation("model", how, sample, model._seed, silent)
 
 
 def explore(model, validation, fit_without, ridge, *, centred):
@@ -66,7 +74,7 @@ def explore(model, validation, fit_without, ridge, *, centred):
     )
     families = (
         Family(encoding, (), kernel)
-        for encoding, kernel in zip(model._data.encodings, search.kernels, strict=True)
+        for encoding, kernel in zip(model._encodings, search.kernels, strict=True)
     )
     _Candidates(search, validation).explore(*families)
 
@@ -184,11 +192,12 @@ class TestSubtraction:
         seen = []
 
         def fit_without(validation, x, y, part):
-            made = model._fit_without(model._data, validation, x, y, part)
+            made = model._fit_without(data_of(model), validation, x, y, part)
             rows = validation.train(part)
             sums = moments(x.low.map, y.low.map, rows.x, rows.y, sample_weight=rows.weights)
-            there = replace(model._data, sample=rows)
-            fresh = model._solve(there, model._chosen, Reduction(x.low, y.low, sums))
+            kept = replace(model._fitted.kept, rows=rows)
+            small = Reduction(x.low, y.low, sums).small
+            fresh = clone(model)._learn(kept, model._fit, small)._fitted
             H = made.solve(fresh.ridge)
             assert_allclose(np.abs(H), np.abs(fresh.H), atol=1e-8)  # up to signs
             held = validation.held(part)
@@ -213,7 +222,7 @@ class TestSubtraction:
         model = JD(*kernels, marginals=marginals, selection=how, random_state=0).fit(X, y)
         chosen = model.selection_.chosen  # by signed laws
         order = np.lexsort(np.c_[X, np.unique(y, return_inverse=True)[1]].T[::-1])
-        parts = [part for i in range(2) for part in held_out(100, 4, model._data.seed + i)]
+        parts = [part for i in range(2) for part in held_out(100, 4, model._seed + i)]
         assert model.selection_.folds == len(parts) == 8
         found = np.zeros((8, 2))
         for i, part in enumerate(parts):
@@ -238,14 +247,15 @@ class TestSubtraction:
         # landmarks are those of all rows
         sides = (kernels[0], X), (kernels[1], y[:, None])
         low = [jd.pivoted_cholesky(k, Z, tol=0.0, pivoting="greedy") for k, Z in sides]
-        for i, held in enumerate(held_out(100, 0.25, model._data.seed)):
+        for i, held in enumerate(held_out(100, 0.25, model._seed)):
             rest = np.delete(np.arange(100), held)
             sums = moments(low[0].map, low[1].map, X[rest], y[rest])
             rows = [as_rows(Z, where="", name="", vector=True) for Z in (X[rest], y[rest])]
             for j, ridge in enumerate(chosen.regularizations):
                 other = clone(model).set_params(regularization=ridge * 100 / 75)
-                there = replace(model._data, sample=Sample(*rows, None))
-                other._learn(there, model._chosen, Reduction(*low, sums))
+                kept = replace(model._fitted.kept, rows=Sample(*rows, None))
+                small = Reduction(*low, sums).small
+                other._learn(kept, model._fit, small, few=True)
                 dist = other.given(X[held])
                 # what the mass falls short of one is at zero
                 w, atoms = dist.weights(), np.append(dist.support_points(), 0.0)
@@ -268,7 +278,7 @@ class TestSubtraction:
         model = JPDL(3, selection=how, random_state=0).fit(X, y)
         chosen = model.selection_.chosen
         order, found = np.lexsort(np.c_[X, y].T[::-1]), np.zeros((1, 2))
-        for i, part in enumerate(held_out(100, 0.25, model._data.seed)):
+        for i, part in enumerate(held_out(100, 0.25, model._seed)):
             held, rest = order[part], np.delete(order, part)
             for j, ridge in enumerate(chosen.regularizations):
                 other = JPDL(3, regularization=ridge * 100 / 75, positivity="none")
@@ -305,7 +315,7 @@ class TestCriteria:
         forms = []
 
         def fit_without(validation, x, y, part):
-            made = model._fit_without(model._data, validation, x, y, part)
+            made = model._fit_without(data_of(model), validation, x, y, part)
             forms.append(made.outcomes.form)
             return made
 
@@ -415,7 +425,7 @@ class TestPaper:
         loss = partial(scores.logistic_loss, event=lambda y: y <= low)
         model = JD(selection=jd.Selection(loss, cv=0.2), random_state=0).fit(X, y)
         order = np.lexsort(np.c_[X, y].T[::-1])
-        held = order[held_out(300, 0.2, model._data.seed)[0]]
+        held = order[held_out(300, 0.2, model._seed)[0]]
         rest = np.setdiff1d(order, held)
         ridge = model.regularization_ * 300 / 240
         other = JD(

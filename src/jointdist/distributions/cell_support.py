@@ -9,8 +9,7 @@ exactly. Embeddings have a cell for each of their points.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from operator import add
 from typing import Any
 
@@ -19,9 +18,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from jointdist._array import Array, Index, Vector, to_numpy
+from jointdist._cached import cached
 from jointdist.distributions.sorted_cells import CellPrefixSums, indicator_rows
 from jointdist.distributions.support import Distinct, Support
-from jointdist.distributions.support_points import SupportPoints
+from jointdist.distributions.support_points import Cells, SupportPoints
 
 __all__ = ["CellSupport"]
 
@@ -37,9 +37,6 @@ class CellSupport(Support):
     """
 
     cell: Index
-    _prefix_sums: dict[int, CellPrefixSums] = field(
-        default_factory=dict, init=False, repr=False
-    )
 
     @staticmethod
     def of(
@@ -60,8 +57,39 @@ class CellSupport(Support):
         """
         shares: Vector = np.bincount(cell, points.shares).astype(np.float64)
         shares /= shares.sum()
+        powers = None
+        if points.merged is not None and points.merged.variances is not None:
+            powers = _powers_of_bins(points, points.merged.variances, cell, origin)
         return CellSupport(
-            points=points, sample=sample, origin=origin, mean=shares, cell=cell
+            points=points,
+            sample=sample,
+            origin=origin,
+            mean=shares,
+            powers=powers,
+            cell=cell,
+        )
+
+    @staticmethod
+    def of_cells(points: SupportPoints, cells: Cells, origin: Vector) -> "CellSupport":
+        """Return points in given cells, with the means of all rows in these.
+
+        Parameters
+        ----------
+        points : SupportPoints
+            The points.
+        cells : Cells
+            The cells.
+        origin : array of shape (d,)
+            The point about which powers are taken.
+        """
+        sums = cells.shares[:, None] * cells.powers
+        return CellSupport(
+            points=points,
+            sample=points,
+            origin=origin,
+            mean=cells.shares,
+            powers=np.concatenate([sums.sum(axis=0)[None, :], sums]),
+            cell=cells.cell,
         )
 
     @staticmethod
@@ -122,7 +150,7 @@ class CellSupport(Support):
 
     def squared_weights(self, t: Vector) -> Vector:
         """Return the sums of squared weights, before they are divided by the mass."""
-        squares = np.bincount(self.cell, self.points.shares**2, self.rank)
+        squares = np.bincount(self.cell, self.points.squared_shares, self.rank)
         found: Vector = (1 + t) ** 2 @ squares
         return found
 
@@ -138,7 +166,11 @@ class CellSupport(Support):
             self._prefix_sums[column] = CellPrefixSums(at, cell, self.mean, executor)
         return self._prefix_sums[column]
 
-    @cached_property
+    @cached
+    def _prefix_sums(self) -> dict[int, CellPrefixSums]:
+        return {}
+
+    @cached
     def distinct(self) -> Distinct:
         """The distinct points; equal ones are in the same cell."""
         points, which = np.unique(self.points.table(), axis=0, return_inverse=True)
@@ -167,20 +199,19 @@ class CellSupport(Support):
             cell[order[at[same]]] = self.cell[start:stop][same]
         return cell
 
-    @cached_property
+    @cached
     def centres(self) -> Vector:
         """The mean of the points of each cell, coded, ``(K, d)``."""
-        sums = self.expectations(lambda z: z - self.origin)[1:]
-        return sums / self.mean[:, None] + self.origin
+        return self.first_powers[1:] / self.mean[:, None] + self.origin
 
-    @cached_property
+    @cached
     def variances(self) -> Vector:
         """The variances of the points of each cell, ``(K, d)``."""
         centre = self.centres - self.origin
-        squares = self.expectations(lambda z: (z - self.origin) ** 2)[1:]
+        squares = self.squared_powers[1:]
         return np.maximum(squares / self.mean[:, None] - centre**2, 0.0)
 
-    @cached_property
+    @cached
     def central(self) -> Index:
         """The point of each cell that is nearest to its mean, in bandwidths."""
         points, cell = self.points, self.cell
@@ -190,6 +221,17 @@ class CellSupport(Support):
         order = np.lexsort((away, cell))
         found: Index = order[np.searchsorted(cell[order], np.arange(self.rank))]
         return found
+
+
+def _powers_of_bins(
+    points: SupportPoints, variances: Vector, cell: Index, origin: Vector
+) -> Vector:
+    """Return the means of the first two powers of all rows, over all and over each cell."""
+    v = points.table() - origin
+    both = np.concatenate([v, v * v + variances[:, None]], axis=1)
+    values = points.shares[:, None] * both
+    sums = np.stack([np.bincount(cell, column) for column in values.T], axis=1)
+    return np.concatenate([sums.sum(axis=0)[None, :], sums])
 
 
 def _keys(table: Vector) -> NDArray[np.void]:

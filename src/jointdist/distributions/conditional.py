@@ -6,7 +6,7 @@ only by :meth:`Conditional.weights`.
 """
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["Conditional"]
 
 
-@final
 class Conditional:
     r"""Conditional distributions, one for each condition, evaluated lazily.
 

@@ -9,15 +9,15 @@ anew in parts where they would take too much memory. See
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from jointdist._array import Array, Vector, to_numpy
+from jointdist._cached import Cached, cached
 from jointdist.data.encoding import Encoding
-from jointdist.data.executor import Executor
+from jointdist.data.executor import Executor, one_blas_thread
 from jointdist.data.table import Rows
 from jointdist.distributions.protocols import LinearConditions
 from jointdist.distributions.support import LEAST_MASS
@@ -67,7 +67,7 @@ class Fixed:
 
 
 @dataclass(frozen=True, eq=False)
-class Queries:
+class Queries(Cached):
     """Rows of the conditioning side, with a model that maps them to coefficients.
 
     Attributes
@@ -107,7 +107,7 @@ class Queries:
         """The number of conditions."""
         return self.rows.n
 
-    @cached_property
+    @cached
     def t(self) -> Vector:
         """The coefficients of all distributions, of shape ``(q, m)``."""
 
@@ -215,18 +215,19 @@ def by_parts(
         belong to, to results with a first axis of ``b``.
     """
     results, start, none = [], 0, 0
-    for part in conditions.parts():
-        t = part
-        mass = np.ones(len(t)) if mean is None else 1 + t @ mean
-        bad = ~(mass > LEAST_MASS)
-        if bad.any():
-            none += int(bad.sum())
-            t, mass = np.where(bad[:, None], 0.0, t), np.where(bad, 1.0, mass)
-        found = f(t, mass, slice(start, start + len(t)))
-        if bad.any():
-            found[bad] = np.nan if found.dtype.kind == "f" else -1
-        results.append(found)
-        start += len(t)
+    with one_blas_thread():  # several threads may ask at once
+        for part in conditions.parts():
+            t = part
+            mass = np.ones(len(t)) if mean is None else 1 + t @ mean
+            bad = ~(mass > LEAST_MASS)
+            if bad.any():
+                none += int(bad.sum())
+                t, mass = np.where(bad[:, None], 0.0, t), np.where(bad, 1.0, mass)
+            found = f(t, mass, slice(start, start + len(t)))
+            if bad.any():
+                found[bad] = np.nan if found.dtype.kind == "f" else -1
+            results.append(found)
+            start += len(t)
     if none:
         msg = (
             f"Conditional: {none} of {start} conditions have no distribution, as its mass is "

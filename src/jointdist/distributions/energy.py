@@ -20,7 +20,7 @@ __all__ = ["Energy", "distances"]
 
 _MANY = 4096  # points of several columns that are compared with each other: 128 MB
 _BLOCK = 256  # points whose distances to all support points are formed at a time: 8 MB
-_CELLS = 1 << 23  # distributions times functions worked on at a time: 64 MB
+_CELLS = 1 << 21  # distributions times functions worked on at a time: 16 MB
 
 
 class Energy(NamedTuple):
@@ -41,7 +41,9 @@ class Energy(NamedTuple):
     to_points: Callable[[Vector], Vector]
 
     @staticmethod
-    def on(support: Support, unit: Vector | None = None) -> "Energy":
+    def on(
+        support: Support, unit: Vector | None = None, *, most: int | None = None
+    ) -> "Energy":
         """Return the sums over a support.
 
         One column of numbers is summed exactly. Several columns are measured in their
@@ -54,10 +56,13 @@ class Energy(NamedTuple):
             The support points.
         unit : array of shape (d,), optional
             The units of distances along each of several columns.
+        most : int, optional
+            The largest number of points of several columns that are compared; by default
+            4,096.
         """
         if support.points.is_scalar:
             return _in_order(support.prefix_sums(0))
-        return _in_pairs(support, unit)
+        return _in_pairs(support, unit, _MANY if most is None else most)
 
     def scores(self, t: Vector, near: Vector) -> Vector:
         """Return the scores of distributions, divided by their mass, at a point each.
@@ -97,13 +102,13 @@ class Energy(NamedTuple):
         points : array of shape (q, d)
             The points, coded.
         """
-        found, step = np.empty((len(t), 2)), max(_CELLS // len(self.total), 1)
-        for start in range(0, len(t), step):
-            part = slice(start, min(start + step, len(t)))
-            near = self.to_points(points[part])
-            found[part, 0] = self.scores(t[part], near)
-            found[part, 1] = self.marginal_scores(near)
-        return found
+        near = self.to_points(points)
+        return np.stack([self.scores(t, near), self.marginal_scores(near)], axis=1)
+
+    @property
+    def step(self) -> int:
+        """Distributions that are scored at a time."""
+        return max(_CELLS // len(self.total), 1)
 
 
 def _in_order(sums: PrefixSums) -> Energy:
@@ -120,7 +125,7 @@ def _in_order(sums: PrefixSums) -> Energy:
     return Energy(table, sums.spread, to_points)
 
 
-def _in_pairs(support: Support, unit: Vector | None) -> Energy:
+def _in_pairs(support: Support, unit: Vector | None, most: int) -> Energy:
     """Return the distances between points of several columns or categories, one by one."""
     points, encoding = support.points, support.points.encoding
     if support.sample.has_few_values:
@@ -128,17 +133,19 @@ def _in_pairs(support: Support, unit: Vector | None) -> Energy:
         shares = sums[:, 0]
     else:
         rows = np.flatnonzero(points.shares)
-        if len(rows) > _MANY:
-            rows = np.sort(np.random.default_rng(0).choice(rows, _MANY, replace=False))
+        if len(rows) > most:
+            rows = np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
         chosen, sums = to_numpy(points.rows.take(rows)), support.weighted(rows)
         shares = points.shares[rows]
     scale = standard_deviations(chosen, shares) if unit is None else unit
 
+    def near(part: Vector) -> Vector:
+        found: Vector = distances(encoding, scale, part, chosen) @ sums
+        return found
+
     def to_points(at: Vector) -> Vector:
         parts = (at[start : start + _BLOCK] for start in range(0, len(at), _BLOCK))
-        return np.concatenate(
-            [distances(encoding, scale, part, chosen) @ sums for part in parts]
-        )
+        return np.concatenate(list(points.executor.each(near, parts)))
 
     return Energy(sums.sum(axis=0), sums.T @ to_points(chosen), to_points)
 

@@ -115,7 +115,7 @@ def silverman_widths(spread: Vector, size: Vector, d: int) -> Vector:
     return found
 
 
-def kernel_density(z: Vector, w: Vector) -> KernelDensity:
+def kernel_density(z: Vector, w: Vector, size: float | None = None) -> KernelDensity:
     """Return the kernel density estimate of weighted points.
 
     Of more than 8,192 points, those of one column are put into bins of a fiftieth of the
@@ -127,9 +127,11 @@ def kernel_density(z: Vector, w: Vector) -> KernelDensity:
         The points; no column is constant.
     w : array of shape (n,)
         Their weights, of sum one.
+    size : float, optional
+        The effective number of rows that they stand for; by default that of the weights.
     """
     n, d = z.shape
-    size = 1 / float(np.sum(w * w))
+    size = 1 / float(np.sum(w * w)) if size is None else size
     centre = w @ z
     spread = np.sqrt(w @ (z - centre) ** 2)
     spread = np.minimum(spread, [_interquartile_range(column, w) / 1.349 for column in z.T])

@@ -5,13 +5,13 @@ The cdf of a distribution at a point is one inner product with the sum of :math:
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from operator import add
 
 import numpy as np
 
 from jointdist._array import Array, Index, Vector, like, to_numpy
+from jointdist._cached import Cached, cached
 from jointdist.data.executor import Executor
 from jointdist.data.table import Rows
 from jointdist.distributions.support import Distinct, Support, Tables
@@ -22,7 +22,7 @@ __all__ = ["KernelPrefixSums", "KernelSupport"]
 
 
 @dataclass(frozen=True, eq=False)
-class KernelPrefixSums:
+class KernelPrefixSums(Cached):
     """Prefix sums of functions that are evaluated at the points, block by block.
 
     Attributes
@@ -42,7 +42,7 @@ class KernelPrefixSums:
     features: Callable[[Array], Vector]
     executor: Executor
 
-    @cached_property
+    @cached
     def tables(self) -> Tables:
         """The sums before each block.
 
@@ -108,7 +108,7 @@ class KernelPrefixSums:
             moved[group] += b
         return sums, moved
 
-    @cached_property
+    @cached
     def spread(self) -> Vector:
         r"""The matrix :math:`D` with :math:`E |Y - Y'| = (1, t)^\top D (1, t)`.
 
@@ -144,9 +144,6 @@ class KernelSupport(Support):
     """
 
     basis: Basis
-    _prefix_sums: dict[int, KernelPrefixSums] = field(
-        default_factory=dict, init=False, repr=False
-    )
 
     @staticmethod
     def of(
@@ -177,6 +174,23 @@ class KernelSupport(Support):
     @property
     def cells(self) -> None:
         """None: the functions are not indicators."""
+
+    @property
+    def cell_means(self) -> Vector | None:
+        """The means of the functions over the cells of merged rows, ``(K, m)``, if known."""
+        merged = self.points.merged
+        if merged is None or merged.cells is None:
+            return None
+        mean, V = to_numpy(self.basis.mean), to_numpy(self.basis.rotation)
+        found: Vector = (merged.cells.features - mean) @ V
+        return found
+
+    @cached
+    def point_mean(self) -> Vector:
+        """The means of the functions over the support points, which stand for all rows."""
+        if self.points.merged is None:
+            return self.mean
+        return self.expectations(lambda z: np.ones((len(z), 1)))[1:, 0]
 
     def features(self, z: Array) -> Vector:
         """Return the functions at points, as rows."""
@@ -211,17 +225,18 @@ class KernelSupport(Support):
         found: Vector = S[0, 0] + 2 * t @ S[0, 1:] + ((t @ S[1:, 1:]) * t).sum(axis=1)
         return found
 
-    @cached_property
+    @cached
     def _squares(self) -> Vector:
         r"""The sum of :math:`\omega^2 (1, \Psi)^\top (1, \Psi)` over the points."""
         points = self.points
-        if points.weights is None:
-            inner = np.diag(to_numpy(self.basis.eigenvalues) / points.n)
+        if points.equal:
+            inner = np.diag(to_numpy(self.basis.eigenvalues) / points.count)
             mean = self.mean[None, :]
-            return np.block([[np.ones((1, 1)), mean], [mean.T, inner]]) / points.n
+            return np.block([[np.ones((1, 1)), mean], [mean.T, inner]]) / points.count
+        root = np.sqrt(points.squared_shares)
 
         def block(start: int, z: Array) -> Vector:
-            share = points.shares[start : start + z.shape[0], None]
+            share = root[start : start + z.shape[0], None]
             f = np.concatenate([share, share * self.features(z)], axis=1)
             product: Vector = f.T @ f
             return product
@@ -241,7 +256,11 @@ class KernelSupport(Support):
             self._prefix_sums[column] = sums
         return self._prefix_sums[column]
 
-    @cached_property
+    @cached
+    def _prefix_sums(self) -> dict[int, KernelPrefixSums]:
+        return {}
+
+    @cached
     def distinct(self) -> Distinct:
         """The distinct points; only for variables of few values."""
         points, which = np.unique(self.points.table(), axis=0, return_inverse=True)

@@ -117,7 +117,12 @@ class LinearDistributions(ABC):
         """Return the standard deviations of the columns in the sample."""
         return self.support.sample.units()
 
-    def each(self, f: Callable[[Vector, Vector, slice], NDArray[Any]]) -> NDArray[Any]:
+    def each(
+        self,
+        f: Callable[[Vector, Vector, slice], NDArray[Any]],
+        *,
+        exact: bool = False,
+    ) -> NDArray[Any]:
         """Return the results of ``f(t, mass, which)``, a part of the distributions at a time.
 
         Masses are ones if weights are not divided by them; see :func:`by_parts`.
@@ -127,8 +132,11 @@ class LinearDistributions(ABC):
         f : callable
             From coefficients ``(b, m)``, masses ``(b,)`` and the slice of distributions that
             they belong to, to results with a first axis of ``b``.
+        exact : bool, default=False
+            Whether masses are those over all rows, where support points stand for them.
         """
-        return by_parts(self.conditions, self.support.mean if self.divided else None, f)
+        mean = self.support.mean if exact else self.support.point_mean
+        return by_parts(self.conditions, mean if self.divided else None, f)
 
     def masses(self) -> Vector:
         """Return the sums of the weights before any division, ``(q,)``."""
@@ -137,7 +145,18 @@ class LinearDistributions(ABC):
 
     def expected(self, F: Vector) -> Vector:
         """Return the expectations of functions given by their sums, ``(q, k)``."""
-        return self.each(lambda t, mass, _: (t @ F[1:] + F[0]) / mass[:, None])
+        return self._expected(F, exact=False)
+
+    def moments(self, F: Vector) -> Vector:
+        """Return the expectations of functions given by their sums over all rows, ``(q, k)``."""
+        return self._expected(F, exact=True)
+
+    def _expected(self, F: Vector, *, exact: bool) -> Vector:
+        def work(t: Vector, mass: Vector, _: slice) -> Vector:
+            found: Vector = (t @ F[1:] + F[0]) / mass[:, None]
+            return found
+
+        return self.each(work, exact=exact)
 
     def expected_in_pairs(self, sums: Callable[[slice], Vector]) -> Vector:
         """Return the expectation under distribution i of function i, ``(q,)``.
@@ -161,15 +180,15 @@ class LinearDistributions(ABC):
 
     def means(self) -> Vector:
         """Return the means, ``(q, d)``."""
-        centred = self.expected(self.support.first_powers)
+        centred = self.moments(self.support.first_powers)
         return centred + np.multiply.outer(self._totals(), self.support.origin)
 
     def second_moments(self) -> Vector:
         """Return the means of products of two columns, ``(q, d, d)``."""
         o = self.support.origin
-        cross = self.expected(self.support.first_powers)[:, :, None] * o
+        cross = self.moments(self.support.first_powers)[:, :, None] * o
         found: Vector = (
-            _symmetric(self.expected(self.support.second_powers), len(o))
+            _symmetric(self.moments(self.support.second_powers), len(o))
             + cross
             + np.swapaxes(cross, 1, 2)
             + np.multiply.outer(self._totals(), np.multiply.outer(o, o))
@@ -179,16 +198,16 @@ class LinearDistributions(ABC):
     def covariances(self) -> Vector:
         """Return the covariances after division by the mass, ``(q, d, d)``."""
         dists, support = self.normalised, self.support
-        v = dists.expected(support.first_powers)
-        products = _symmetric(dists.expected(support.second_powers), support.points.width)
+        v = dists.moments(support.first_powers)
+        products = _symmetric(dists.moments(support.second_powers), support.points.width)
         found: Vector = products - v[:, :, None] * v[:, None, :]
         return found
 
     def _signed_variances(self) -> Vector:
         """Return the variances of columns, which may be negative."""
         dists, support = self.normalised, self.support
-        squares = dists.expected(support.squared_powers)
-        return squares - dists.expected(support.first_powers) ** 2
+        squares = dists.moments(support.squared_powers)
+        return squares - dists.moments(support.first_powers) ** 2
 
     def _totals(self) -> Vector:
         """Return the sums of the weights: ones if they are divided by the mass."""
@@ -275,9 +294,15 @@ class LinearDistributions(ABC):
 
         One column of numbers costs :math:`O(\sqrt n\, m)` a distribution.
         """
-        energy = Energy.on(self.support, unit)
-        dists = self.normalised
-        found = dists.each(lambda t, _, part: energy.both_scores(t, points[part]))
+        energy, executor = Energy.on(self.support, unit), self.support.points.executor
+
+        def scores(t: Vector, _: Vector, part: slice) -> Vector:
+            own, step = points[part], energy.step
+            slices = [slice(i, i + step) for i in range(0, len(t), step)]
+            each = executor.each(lambda s: energy.both_scores(t[s], own[s]), slices)
+            return np.concatenate(list(each))
+
+        found = self.normalised.each(scores)
         return found[:, 0], found[:, 1]
 
     def _picked(self, which: Index) -> Vector:

@@ -6,13 +6,13 @@ quantiles need the weights of the cells and the share of one cell that lies belo
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from jointdist._array import Index, Vector
+from jointdist._cached import Cached, cached
 from jointdist.data.executor import Executor
 from jointdist.distributions.support import Tables
 from jointdist.distributions.support_points import Ordering
@@ -126,7 +126,7 @@ class Intervals(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class CellPrefixSums:
+class CellPrefixSums(Cached):
     """Prefix sums of the indicators of cells over sorted support points.
 
     Attributes
@@ -146,7 +146,7 @@ class CellPrefixSums:
     mean: Vector
     executor: Executor
 
-    @cached_property
+    @cached
     def tables(self) -> Tables:
         """The sums before each block; without slack, as cdfs on cells do not fall."""
         at = self.ordering
@@ -192,7 +192,7 @@ class CellPrefixSums:
 
         return sums(at.shares), sums(at.shares * (at.values - at.middle))
 
-    @cached_property
+    @cached
     def spread(self) -> Vector:
         """The matrix of mean distances between two draws, for cells that are intervals."""
         at, p, cell = self.ordering, self.mean, self.cell
@@ -211,7 +211,7 @@ class CellPrefixSums:
         whole[0, 0] = D.sum()
         return whole
 
-    @cached_property
+    @cached
     def intervals(self) -> Intervals:
         """The cells from the lowest to the highest; each is an interval of the column."""
         at = self.ordering

@@ -12,13 +12,13 @@ not :math:`O(n m)`.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from jointdist._array import Array, Index, Vector
+from jointdist._cached import Cached, cached
 from jointdist.data.executor import Executor
 from jointdist.distributions.support_points import Ordering, SupportPoints
-from jointdist.lowrank.moments import powers
+from jointdist.lowrank.moments import powers, square_columns
 
 if TYPE_CHECKING:
     from jointdist.distributions.cell_support import CellSupport
@@ -98,7 +98,7 @@ class PrefixSums(Protocol):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Support(ABC):
+class Support(Cached, ABC):
     r"""Support points, with the functions :math:`\Psi` that weights are linear in.
 
     Attributes
@@ -131,6 +131,16 @@ class Support(ABC):
     @abstractmethod
     def distinct(self) -> Distinct:
         """The distinct points; only for variables of few values."""
+
+    @property
+    def point_mean(self) -> Vector:
+        """The means of the functions over the support points, if they stand for other rows."""
+        return self.mean
+
+    @property
+    def cell_means(self) -> Vector | None:
+        """The means of the functions over the cells of merged rows, ``(K, m)``, if known."""
+        return None
 
     @abstractmethod
     def ratio(self, start: int, z: Array, t: Vector) -> Vector:
@@ -177,14 +187,14 @@ class Support(ABC):
         """The number of functions."""
         return len(self.mean)
 
-    @cached_property
+    @cached
     def first_powers(self) -> Vector:
         """The mean of the functions times the columns less the origin, ``(1 + m, d)``."""
         if self.powers is not None:
             return self.powers[:, : self.points.width]
         return self.expectations(lambda z: z - self.origin)
 
-    @cached_property
+    @cached
     def second_powers(self) -> Vector:
         """The same for products of two columns, on and above the diagonal."""
         d = self.points.width
@@ -198,10 +208,12 @@ class Support(ABC):
 
         return self.expectations(all_products)
 
-    @cached_property
+    @cached
     def squared_powers(self) -> Vector:
         """The same for squares of columns, ``(1 + m, d)``."""
         d = self.points.width
+        if self.powers is not None and self.powers.shape[1] == 2 * d:
+            return self.powers[:, d:]
         if self.powers is not None and self.powers.shape[1] > d:
-            return self.second_powers[:, [i * d - i * (i - 1) // 2 for i in range(d)]]
+            return self.powers[:, square_columns(d, self.powers.shape[1])]
         return self.expectations(lambda z: (z - self.origin) ** 2)

@@ -1,19 +1,22 @@
 """Support points: rows of a sample, their weights, their order along each column."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from jointdist._array import Index, Vector, to_numpy
+from jointdist._cached import Cached, cached
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
 from jointdist.data.table import Rows
 from jointdist.distributions.kde import KernelDensity, kernel_density
+from jointdist.lowrank.leaf_sums import LeafSums
 
 __all__ = [
+    "Cells",
+    "Merged",
     "Ordering",
     "SupportPoints",
     "groups",
@@ -22,9 +25,7 @@ __all__ = [
     "standard_deviations",
 ]
 
-_MOST_VALUES = (
-    30  # distinct values of a discrete numeric variable; a round number, by taste
-)
+_MOST_VALUES = 30  # distinct values of a discrete numeric variable; a round number
 _MOST_CATEGORIES = 4096  # the same for rows with categories: a memory budget
 _GROUP = 2048  # distributions worked on at a time: a memory budget
 _REPEATED = 3  # times that a value of a discrete numeric variable is taken, on average
@@ -57,7 +58,7 @@ def standard_deviations(points: Vector, weights: Vector) -> Vector:
 
 
 @dataclass(frozen=True, eq=False)
-class Ordering:
+class Ordering(Cached):
     """The order of support points along one column, cut into blocks.
 
     Attributes
@@ -78,7 +79,7 @@ class Ordering:
     shares: Vector
     edges: Index
 
-    @cached_property
+    @cached
     def last(self) -> NDArray[np.bool_]:
         """Whether a point is the last of those of equal value."""
         return np.append(self.values[1:] != self.values[:-1], True)
@@ -117,26 +118,99 @@ def ordering(values: Vector, shares: Vector) -> Ordering:
 
 
 @dataclass(frozen=True, eq=False)
-class SupportPoints:
-    """Rows of a sample with their weights.
+class Cells(Cached):
+    """Cells of support points with the means of all rows in them.
+
+    Attributes
+    ----------
+    cell : array of shape (n,)
+        The cell of each support point.
+    leaf : array of shape (K,)
+        The leaf that each cell is.
+    sums : LeafSums
+        The sums over the rows of the leaves.
+    """
+
+    cell: Index
+    leaf: Index
+    sums: LeafSums
+
+    @cached
+    def shares(self) -> Vector:
+        """The weights of the cells, of sum one."""
+        weight = self.sums.weight[self.leaf]
+        shares: Vector = weight / weight.sum()
+        return shares
+
+    @cached
+    def powers(self) -> Vector:
+        """The means of the powers of the rows about the origin of the features, ``(K, q)``."""
+        return self._means(self.sums.powers)
+
+    @cached
+    def features(self) -> Vector:
+        """The means of the features of the rows, ``(K, m)``."""
+        return self._means(self.sums.features)
+
+    def _means(self, sums: Vector) -> Vector:
+        means: Vector = sums[self.leaf] / self.sums.weight[self.leaf, None]
+        return means
+
+
+@dataclass(frozen=True, eq=False)
+class Merged:
+    """What is known of the rows that fewer support points stand for.
+
+    Attributes
+    ----------
+    count : int
+        The number of rows.
+    equal : bool
+        Whether all rows have the same weight.
+    squared : array of shape (n,)
+        For each point, the sum of the squared weights of its rows.
+    variances : array of shape (n,), optional
+        The variances of the rows of each point of one column.
+    units : array of shape (d,)
+        The standard deviations of the columns over all rows.
+    exact : array of bool, of shape (n,)
+        Whether all rows that a point stands for are equal to it.
+    cells : Cells, optional
+        The cells that the points are in, of several columns.
+    """
+
+    count: int
+    equal: bool
+    squared: Vector
+    variances: Vector | None
+    units: Vector
+    exact: NDArray[np.bool_]
+    cells: Cells | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class SupportPoints(Cached):
+    """Rows of a sample with their weights, or fewer points that stand for them.
 
     Attributes
     ----------
     rows : Rows
-        The points, coded; not copied.
+        The points, coded.
     encoding : Encoding
         How categories became numbers.
     weights : array of shape (n,), optional
-        The weights of the rows.
+        The weights of the points.
     executor : Executor
         Runs the row blocks.
+    merged : Merged, optional
+        What is known of the rows, if the points stand for more than one each.
     """
 
     rows: Rows
     encoding: Encoding
     weights: Vector | None
     executor: Executor
-    _orderings: dict[int, Ordering] = field(default_factory=dict, init=False, repr=False)
+    merged: Merged | None = None
 
     @property
     def n(self) -> int:
@@ -153,7 +227,26 @@ class SupportPoints:
         """Whether the points are single numbers."""
         return self.width == 1 and self.encoding.numeric
 
-    @cached_property
+    @property
+    def count(self) -> int:
+        """The number of rows of the sample."""
+        return self.n if self.merged is None else self.merged.count
+
+    @property
+    def equal(self) -> bool:
+        """Whether all rows of the sample have the same weight."""
+        return self.weights is None if self.merged is None else self.merged.equal
+
+    @cached
+    def squared_shares(self) -> Vector:
+        r"""For each point, the sum of the squared weights of its rows, these of sum one."""
+        if self.merged is None or self.weights is None:
+            return self.shares**2
+        total = self.weights.sum()
+        squared: Vector = self.merged.squared / total**2
+        return squared
+
+    @cached
     def shares(self) -> Vector:
         r"""The weights :math:`\omega` of the points, of sum one."""
         weights = np.ones(self.n) if self.weights is None else self.weights
@@ -167,6 +260,8 @@ class SupportPoints:
 
     def units(self) -> Vector:
         """Return the standard deviations of the columns."""
+        if self.merged is not None:
+            return np.where(self.merged.units > 0, self.merged.units, 1.0)
         return standard_deviations(self.table(), self.shares)
 
     def ordering(self, column: int) -> Ordering:
@@ -176,17 +271,22 @@ class SupportPoints:
             self._orderings[column] = ordering(values, self.shares)
         return self._orderings[column]
 
-    @cached_property
+    @cached
+    def _orderings(self) -> dict[int, Ordering]:
+        return {}
+
+    @cached
     def density(self) -> KernelDensity:
         """The kernel density estimate of the points; of continuous variables only."""
-        return kernel_density(self.table(), self.shares)
+        size = 1 / max(float(np.sum(self.squared_shares)), np.finfo(float).tiny)
+        return kernel_density(self.table(), self.shares, size)
 
-    @cached_property
+    @cached
     def heights(self) -> Vector:
         """The kernel density estimate at the points themselves; zero without weight."""
         return np.where(self.shares > 0, self.density.at(self.table()), 0.0)
 
-    @cached_property
+    @cached
     def is_discrete(self) -> bool:
         """Whether there is no density: categories, few distinct values, a constant column."""
         if not self.encoding.numeric or self.has_few_values:
@@ -195,10 +295,10 @@ class SupportPoints:
         low, high = (np.array(end) for end in zip(*ends, strict=True))
         return bool((low.min(axis=0) == high.max(axis=0)).any())
 
-    @cached_property
+    @cached
     def has_few_values(self) -> bool:
         """Whether there are few distinct points: numbers taken many times, or categories."""
-        limit = most_values(self.n) if self.encoding.numeric else _MOST_CATEGORIES
+        limit = most_values(self.count) if self.encoding.numeric else _MOST_CATEGORIES
         seen: set[tuple[float, ...]] = set()
         for block in self._counted():
             seen.update(map(tuple, np.unique(block, axis=0)))

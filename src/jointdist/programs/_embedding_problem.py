@@ -4,12 +4,12 @@ The letters are those of :mod:`jointdist.programs.embedding`.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from jointdist._array import Matrix, Vector
+from jointdist._cached import cached
 from jointdist.programs.grid_sweep import Grid
 from jointdist.programs.objective import Objective
 
@@ -34,35 +34,35 @@ class Problem:
     normalization: Scope
     positivity: Scope
 
-    @cached_property
+    @cached
     def t(self) -> Vector:
         """The coefficients of the function that is one at every pivot of Y."""
         return np.linalg.solve(self.S, np.ones(len(self.S))).astype(float)
 
-    @cached_property
+    @cached
     def expansion(self) -> Matrix:
         """The map T from coefficients to weights."""
         T: Matrix = np.linalg.inv(self.S).T.astype(float)
         return T
 
-    @cached_property
+    @cached
     def inverse(self) -> Vector:
         """One by the quadratic term, which is the same in every row."""
         inverse: Vector = self.objective.inverse[0]
         return inverse
 
-    @cached_property
+    @cached
     def beta(self) -> float:
         r"""The sum :math:`\beta = \sum_j b_j^2 / a_j`."""
         return float(self.b**2 @ self.inverse)
 
-    @cached_property
+    @cached
     def one(self) -> Vector:
         """The function of x that is nearest to one, at the rows and on average."""
         places = np.vstack([self.rows, self.b])
         return np.linalg.lstsq(places, np.ones(len(places)))[0].astype(float)
 
-    @cached_property
+    @cached
     def missing(self) -> float:
         """What the best function of x lacks to be a mass; zero if nothing does."""
         off = float(self.normalization == "average" and self.empty)
@@ -70,13 +70,13 @@ class Problem:
             off = largest(np.append(self.rows @ self.one, self.b @ self.one) - 1)
         return off if off > _MASS_TOLERANCE else 0.0
 
-    @cached_property
+    @cached
     def empty(self) -> bool:
         """Whether the mean is zero, but for rounding."""
         least = _VANISHING * np.sqrt(self.objective.c_x.sum())
         return bool(np.linalg.norm(self.b) <= least)
 
-    @cached_property
+    @cached
     def first(self) -> Matrix:
         r"""The optimum without positivity.
 

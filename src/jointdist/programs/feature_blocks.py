@@ -3,12 +3,12 @@
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 
 from jointdist._array import Matrix
+from jointdist._cached import cached
 from jointdist.data.executor import Executor
 
 __all__ = ["Blocks"]
@@ -51,7 +51,7 @@ class Blocks:
         """The number of columns of a block."""
         return self.m + int(self.intercept)
 
-    @cached_property
+    @cached
     def reach(self) -> float:
         """The largest norm of the features of a row."""
 
@@ -76,7 +76,7 @@ class Blocks:
 
         return self.executor.each(work, self._slices())
 
-    @cached_property
+    @cached
     def _kept(self) -> list[Matrix] | None:
         if self.n * self.width > self.limit:
             return None

@@ -5,13 +5,13 @@ computed in tiles that fit into the cache, on a pool of threads.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from jointdist._array import Matrix, Vector
+from jointdist._cached import cached
 from jointdist.data.executor import Executor
 from jointdist.data.table import as_rows
 
@@ -59,7 +59,7 @@ class Grid:
     F_x: Matrix
     numbers: tuple[NDArray[np.intp], NDArray[np.intp]] | None = None
 
-    @cached_property
+    @cached
     def size(self) -> float:
         """The largest norm of the product of two rows."""
         y, x = (np.einsum("ij,ij->i", F, F).max() for F in (self.F_y, self.F_x))

@@ -11,11 +11,11 @@ element by element, and every :math:`\lambda` of a path costs one division.
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
 from jointdist._array import Matrix, Vector
+from jointdist._cached import cached
 from jointdist.programs.solution import Certificate, Solution
 
 __all__ = ["Objective", "closed_form"]
@@ -49,7 +49,7 @@ class Objective:
     mean_y: Vector | None = None
     mean_x: Vector | None = None
 
-    @cached_property
+    @cached
     def a(self) -> Matrix:
         r"""The quadratic term :math:`a = c_Y c_X^\top + \lambda`.
 
@@ -59,7 +59,7 @@ class Objective:
         a = np.multiply.outer(self.c_y, self.c_x) + np.where(free, self._ridges, 0.0)
         return np.where(free, a, 0.0)
 
-    @cached_property
+    @cached
     def inverse(self) -> Matrix:
         r"""The element-wise :math:`1 / a`, and zero where :math:`a` is.
 
@@ -76,7 +76,7 @@ class Objective:
         """The ridges as a column."""
         return np.reshape(np.asarray(self.regularization, dtype=np.float64), (-1, 1))
 
-    @cached_property
+    @cached
     def e(self) -> Matrix | None:
         """The direction of the normalisation with norm one; None if there is none."""
         if self.mean_y is None or self.mean_x is None:

@@ -8,15 +8,27 @@ sample among those whose features have given means, up to a ridge. It is an expo
     + \tfrac12 \sum_i \delta_i \theta_i^2,
 
 so that its weights are positive, of sum one, and smooth in :math:`t`.
+
+Many distributions are solved at once, in any array library: rows that have converged leave
+those that are worked on, and are put in order at the end.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from jointdist._array import Index, Vector
+from jointdist._array import (
+    Array,
+    array_namespace,
+    device,
+    exp,
+    is_numpy_array,
+    like,
+    to_numpy,
+)
+from jointdist._cached import Cached, cached
 
 __all__ = ["Exponential", "Tilts"]
 
@@ -27,8 +39,11 @@ _RAISE_FACTOR, _MAX_RAISES = 10.0, 3
 # The largest entry of the gradient at convergence: features have variance one.
 _GRADIENT = 1e-9
 # The line search (Armijo's rule with its usual constant): a step must reach this share of the
-# decrease that the slope promises, or else is shortened by the second, so many times at most.
-_SUFFICIENT, _SHORTEN, _MAX_SHORTENED = 1e-4, 0.4, 30
+# decrease that the slope promises, or else is shortened, by 0.4 up to 30 times.
+_SUFFICIENT, _LENGTHS = 1e-4, np.cumprod([1.0] + 30 * [0.4])
+# Weights up to which lengths are tried together where an array library queues its work: on an
+# H200 this many take about as long as to launch the operations of one try; 2^22 is slower.
+_LAUNCH = 1 << 25
 # A promised decrease below which values differ by rounding only: whole steps are taken.
 _ROUNDING = 1e-8
 
@@ -47,14 +62,47 @@ class Tilts(NamedTuple):
         The steps of Newton's method.
     """
 
-    theta: Vector
-    raised: Vector
-    steps: Index
+    theta: Array
+    raised: Array
+    steps: Array
+
+
+class _Rows(NamedTuple):
+    """Distributions that are worked on: number, means, tilt, objective and weights of each."""
+
+    number: Array
+    t: Array
+    theta: Array
+    value: Array
+    w: Array
+
+    def take(self, rows: Array) -> "_Rows":
+        return _Rows(*_taken(self, rows))
+
+    def put(self, rows: Array, others: "_Rows") -> "_Rows":
+        """Return these with the rows of ascending numbers replaced; they may be overwritten."""
+        if is_numpy_array(rows):
+            for own, other in zip(self[2:], others[2:], strict=True):
+                own[rows] = other
+            return self
+        xp, count = array_namespace(rows), self.number.shape[0]
+        every = xp.arange(count, device=device(rows))
+        before, after = (xp.searchsorted(rows, every, side=e) for e in ("left", "right"))
+        place = xp.where(before == after, every, count + before)
+        both = (xp.concat(each) for each in zip(self, others, strict=True))
+        return _Rows(*both).take(place)
+
+
+# Distributions that took as many steps under the same ridge: their numbers and tilts, the
+# factor by which the ridge was raised, and the steps.
+_Found: TypeAlias = tuple[Array, Array, float, int]
 
 
 @dataclass(frozen=True, eq=False)
-class Exponential:
+class Exponential(Cached):
     r"""The exponential family of tilts of a distribution on cells.
+
+    Its arrays, those that it is asked with, and its answers are of one library, on one device.
 
     Attributes
     ----------
@@ -66,29 +114,29 @@ class Exponential:
         The ridges :math:`\delta_i`, positive.
     """
 
-    features: Vector
-    shares: Vector
-    ridge: Vector
+    features: Array
+    shares: Array
+    ridge: Array
 
-    def __post_init__(self) -> None:
-        m = self.features.shape[1]
-        rows, columns = np.triu_indices(m)
-        place = np.zeros((m, m), dtype=np.intp)
-        place[rows, columns] = place[columns, rows] = np.arange(len(rows))
-        products = self.features[:, rows] * self.features[:, columns]
-        object.__setattr__(self, "_products", products)
-        object.__setattr__(self, "_place", place)
-        object.__setattr__(self, "_logs", np.log(self.shares))
+    def on(self, device_like: Array) -> "Exponential":
+        """Return the same family in the library and on the device of another array.
 
-    _products: Vector = None  # type: ignore[assignment]  # of two features, upper triangle
-    _place: Index = None  # type: ignore[assignment]
-    _logs: Vector = None  # type: ignore[assignment]
+        Parameters
+        ----------
+        device_like : array
+            The other array.
+        """
+        here = array_namespace(self.features), device(self.features)
+        if here == (array_namespace(device_like), device(device_like)):
+            return self
+        arrays = self.features, self.shares, self.ridge
+        return Exponential(*(like(to_numpy(each), device_like) for each in arrays))
 
-    def weights(self, theta: Vector) -> Vector:
+    def weights(self, theta: Array) -> Array:
         """Return the weights of the cells, ``(q, K)``; each row has sum one."""
         return self._tilted(theta)[1]
 
-    def solve(self, t: Vector) -> Tilts:
+    def solve(self, t: Array, start: Array | None = None) -> Tilts:
         """Return the tilts under which the features have given means, up to the ridge.
 
         Where Newton's method does not converge, the ridge is raised; at last the tilt is zero.
@@ -97,91 +145,144 @@ class Exponential:
         ----------
         t : array of shape (q, m)
             The means :math:`t`.
+        start : array of shape (q, m), optional
+            Tilts to start from, as those of a larger ridge.
         """
-        theta, raised = np.zeros_like(t), np.full(len(t), np.inf)
-        steps, left, factor = np.zeros(len(t), dtype=np.intp), np.arange(len(t)), 1.0
+        xp = array_namespace(t, self.features)
+        found: list[_Found] = []
+        left, steps, factor = xp.arange(t.shape[0], device=device(t)), 0, 1.0
         for _ in range(1 + _MAX_RAISES):
-            found, good, taken = self._newton(t[left], factor * self.ridge)
-            steps[left] += taken
-            theta[left[good]], raised[left[good]] = found[good], factor
-            left, factor = left[~good], factor * _RAISE_FACTOR
-            if not left.size:
+            begin = None if start is None or factor > 1 else xp.take(start, left, axis=0)
+            parts, left = self._newton(left, xp.take(t, left, axis=0), factor, begin)
+            found += [(*part[:3], steps + part[3]) for part in parts]
+            steps, factor = steps + 1 + _MAX_STEPS, factor * _RAISE_FACTOR
+            if not left.shape[0]:
                 break
-        return Tilts(theta, raised, steps)
+        zero = xp.zeros((left.shape[0], t.shape[1]), dtype=t.dtype, device=device(t))
+        return _in_order([*found, (left, zero, float("inf"), steps)])
 
-    def _newton(self, t: Vector, ridge: Vector) -> tuple[Vector, NDArray[np.bool_], Index]:
-        """Return tilts, whether they converged, and the steps that they took.
+    def _newton(
+        self, number: Array, t: Array, factor: float, start: Array | None
+    ) -> tuple[list[_Found], Array]:
+        """Return the tilts that converge, and the numbers of the rows that do not.
 
         The first step is free: at zero the Hessian is the covariance of the features over
         the sample, which is the identity up to the variance within cells, plus the ridge.
         """
-        theta = t / (1 + ridge)
-        good, steps = np.zeros(len(t), dtype=bool), np.ones(len(t), dtype=np.intp)
-        active = np.arange(len(t))
+        xp, ridge = array_namespace(t), factor * self.ridge
+        found: list[_Found] = []
+        theta = t / (1 + ridge) if start is None else start
         log_sum, w = self._tilted(theta)
-        value = self._value(theta, log_sum, t, ridge)
-        for _ in range(_MAX_STEPS):
-            here = theta[active]
-            mean = w @ self.features
-            slope = mean - t[active] + ridge * here
-            done = np.abs(slope).max(axis=1, initial=0.0) < _GRADIENT
-            good[active[done]] = True
-            if done.all():
+        rows = _Rows(number, t, theta, _objective(log_sum, theta, t, ridge), w)
+        for steps in range(1, 1 + _MAX_STEPS):
+            mean = rows.w @ self.features
+            slope = mean - rows.t + ridge * rows.theta
+            done = xp.all(xp.abs(slope) < _GRADIENT, axis=1)
+            (left,) = xp.nonzero(~done)
+            if left.shape[0] < done.shape[0]:
+                (converged,) = xp.nonzero(done)
+                number, theta = _taken((rows.number, rows.theta), converged)
+                found.append((number, theta, factor, steps))
+                rows, (mean, slope) = rows.take(left), _taken((mean, slope), left)
+            if not left.shape[0]:
                 break
-            keep = ~done
-            active, here, mean, slope = active[keep], here[keep], mean[keep], slope[keep]
-            w, value = w[keep], value[keep]
-            step = -self._solved(w, mean, slope, ridge)
-            descent = np.einsum("qm,qm->q", slope, step)
-            here, w, value = self._searched((here, value), step, descent, t[active], ridge)
-            theta[active] = here
-            steps[active] += 1
-        return theta, good & np.isfinite(theta).all(axis=1), steps
+            step = -self._solved(rows.w, mean, slope, ridge)
+            rows = self._searched(rows, step, xp.sum(slope * step, axis=1), ridge)
+        return found, rows.number
 
-    def _solved(self, w: Vector, mean: Vector, slope: Vector, ridge: Vector) -> Vector:
+    def _solved(self, w: Array, mean: Array, slope: Array, ridge: Array) -> Array:
         """Return the inverse of the Hessian, covariance plus ridge, times the slope."""
-        hessian = (w @ self._products)[:, self._place]
+        xp, m = array_namespace(w), ridge.shape[0]
+        hessian = xp.take(w @ self._products.T, self._place, axis=1)
+        hessian = xp.reshape(hessian, (-1, m, m))
         hessian -= mean[:, :, None] * mean[:, None, :]
-        m = len(ridge)
-        hessian[:, np.arange(m), np.arange(m)] += ridge
-        found = np.linalg.solve(hessian, slope[:, :, None])[:, :, 0]
-        return found.astype(np.float64, copy=False)
+        hessian += xp.eye(m, dtype=ridge.dtype, device=device(ridge)) * ridge
+        return xp.linalg.solve(hessian, slope[:, :, None])[:, :, 0]
 
-    def _searched(
-        self,
-        start: tuple[Vector, Vector],
-        step: Vector,
-        descent: Vector,
-        t: Vector,
-        ridge: Vector,
-    ) -> tuple[Vector, Vector, Vector]:
+    def _searched(self, start: _Rows, step: Array, descent: Array, ridge: Array) -> _Rows:
         """Shorten steps until the values fall enough; return the new points."""
-        theta, value = start
-        length, new = np.ones(len(theta)), theta + step
-        log_sum, w = self._tilted(new)
-        found = self._value(new, log_sum, t, ridge)
-        near = descent > -_ROUNDING
-        for _ in range(_MAX_SHORTENED):
-            short = ~(near | (found <= value + _SUFFICIENT * length * descent))
-            if not short.any():
-                break
-            length[short] *= _SHORTEN
-            new[short] = theta[short] + length[short, None] * step[short]
-            log_sum, w[short] = self._tilted(new[short])
-            found[short] = self._value(new[short], log_sum, t[short], ridge)
-        return new, w, found
+        xp, tried, together = array_namespace(step), 1, 1
+        found, enough = self._tried(start, (step, descent), like(_LENGTHS[:1], step), ridge)
+        start = start._replace(w=start.value)  # old weights are not used
+        (short,) = xp.nonzero(~enough)
+        while short.shape[0] and tried < len(_LENGTHS):
+            if not is_numpy_array(step):
+                together = max(_LAUNCH // (short.shape[0] * self.shares.shape[0]), 1)
+            lengths = like(_LENGTHS[tried : tried + together], step)
+            own = _taken((step, descent), short)
+            new, enough = self._tried(start.take(short), own, lengths, ridge)
+            found = found.put(short, new)
+            short, tried = xp.take(short, xp.nonzero(~enough)[0]), tried + together
+        return found
 
-    def _tilted(self, theta: Vector) -> tuple[Vector, Vector]:
+    def _tried(
+        self, start: _Rows, step: Sequence[Array], lengths: Array, ridge: Array
+    ) -> tuple[_Rows, Array]:
+        """Return points at the first length of step that suffices, and whether one does."""
+        xp, (direction, descent) = array_namespace(lengths), step
+        theta = start.theta + lengths[:, None, None] * direction
+        count, q, m = theta.shape
+        flat = xp.reshape(theta, (count * q, m))
+        log_sum, w = self._tilted(flat)
+        value = _objective(xp.reshape(log_sum, (count, q)), theta, start.t, ridge)
+        falls = value <= start.value + _SUFFICIENT * lengths[:, None] * descent
+        enough = falls | ~(descent < -_ROUNDING)  # or it is not a number: then none falls
+        if count == 1:
+            return start._replace(theta=flat, value=value[0, :], w=w), enough[0, :]
+        some = xp.any(enough, axis=0)
+        first = xp.where(some, xp.argmax(xp.astype(enough, xp.int8), axis=0), count - 1)
+        chosen = first * q + xp.arange(q, device=device(w))
+        flat, value, w = _taken((flat, xp.reshape(value, (-1,)), w), chosen)
+        return start._replace(theta=flat, value=value, w=w), some
+
+    def _tilted(self, theta: Array) -> tuple[Array, Array]:
         """Return the logarithms of the sums, and the weights."""
+        xp = array_namespace(theta, self.features)
         w = theta @ self.features.T
         w += self._logs
-        top = w.max(axis=1)
+        top = xp.max(w, axis=1)
         w -= top[:, None]
-        np.exp(w, out=w)
-        total = w.sum(axis=1)
+        w = exp(w)
+        total = xp.sum(w, axis=1)
         w /= total[:, None]
-        return top + np.log(total), w
+        return top + xp.log(total), w
 
-    def _value(self, theta: Vector, log_sum: Vector, t: Vector, ridge: Vector) -> Vector:
-        found: Vector = log_sum + ((ridge / 2 * theta - t) * theta).sum(axis=1)
-        return found
+    @cached
+    def _products(self) -> Array:
+        """The products of two features, upper triangle, of shape ``(m (m + 1) / 2, K)``."""
+        xp, U = array_namespace(self.features), self.features
+        first, second = (like(each, U) for each in np.triu_indices(U.shape[1]))
+        return xp.take(U.T, first, axis=0) * xp.take(U.T, second, axis=0)
+
+    @cached
+    def _place(self) -> Array:
+        """Where the entries of a symmetric matrix are in its upper triangle, ``(m * m,)``."""
+        m = self.features.shape[1]
+        rows, columns = np.triu_indices(m)
+        place = np.zeros((m, m), dtype=np.int64)
+        place[rows, columns] = place[columns, rows] = np.arange(len(rows))
+        return like(place.ravel(), self.features)
+
+    @cached
+    def _logs(self) -> Array:
+        """The logarithms of the shares."""
+        return array_namespace(self.shares).log(self.shares)
+
+
+def _objective(log_sum: Array, theta: Array, t: Array, ridge: Array) -> Array:
+    xp = array_namespace(theta)
+    return log_sum + xp.sum((ridge / 2 * theta - t) * theta, axis=-1)
+
+
+def _taken(arrays: Sequence[Array], rows: Array) -> list[Array]:
+    xp = array_namespace(rows)
+    return [xp.take(each, rows, axis=0) for each in arrays]
+
+
+def _in_order(found: list[_Found]) -> Tilts:
+    """Return the tilts of all parts, in the order of their numbers."""
+    numbers, tilts, *told = zip(*found, strict=True)
+    xp, sizes = array_namespace(numbers[0]), [each.shape[0] for each in numbers]
+    raised, steps = (like(np.repeat(each, sizes), numbers[0]) for each in told)
+    order = xp.argsort(xp.concat(numbers))
+    return Tilts(*_taken((xp.concat(tilts), raised, steps), order))

@@ -12,11 +12,11 @@ the optimum without constraints. If there is a normalisation, the part of
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
 from jointdist._array import Matrix, Vector
+from jointdist._cached import cached
 from jointdist.programs.grid_sweep import Grid, Pairs
 from jointdist.programs.nnls import nonnegative
 from jointdist.programs.objective import Objective
@@ -61,7 +61,7 @@ class WorkingSet:
         pairs = np.empty((0, 2), dtype=np.intp)
         return cls(objective, grid, pairs, none, np.empty((0, 0)), none)
 
-    @cached_property
+    @cached
     def coefficients(self) -> Matrix:
         r"""The :math:`H = (b - \mu e + \sum_k w_k \phi_k) / a` that the weights give."""
         return self.objective.normalised(self._free)
@@ -71,7 +71,7 @@ class WorkingSet:
         """The multiplier of the normalisation."""
         return self.objective.multiplier(self._free)
 
-    @cached_property
+    @cached
     def forces(self) -> Matrix:
         r"""The sum :math:`\sum_k w_k \phi_k`."""
         f_y, f_x = self.grid.rows(self.pairs)
@@ -133,15 +133,15 @@ class WorkingSet:
     def _free(self) -> Matrix:
         return (self.objective.b + self.forces) * self.objective.inverse
 
-    @cached_property
+    @cached
     def _first(self) -> Matrix:
         return self.objective.normalised(self.objective.b * self.objective.inverse)
 
-    @cached_property
+    @cached
     def _root(self) -> Matrix:
         return np.sqrt(self.objective.inverse)
 
-    @cached_property
+    @cached
     def _direction(self) -> Vector | None:
         if self.objective.e is None:
             return None

@@ -6,12 +6,12 @@ raise at any outcome; see :mod:`jointdist.programs.isotonic`.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from jointdist._array import Index, Vector
+from jointdist._cached import Cached, cached
 from jointdist._rules import Text, require
 from jointdist.distributions.cell_support import CellSupport
 from jointdist.distributions.conditions import Derived
@@ -31,7 +31,7 @@ _WORKED = 1 << 18  # weights worked on at a time: 2 MB, which stay in cache
 
 
 @dataclass(frozen=True, eq=False)
-class IsotonicProjector:
+class IsotonicProjector(Cached):
     """The map from signed distributions of one column to those of the nearest cdf.
 
     Attributes
@@ -61,16 +61,23 @@ class IsotonicProjector:
         require(signed.points.is_scalar, where, "positivity", rule, got)
         return IsotonicProjector(signed, cells_of_values(signed, SETTINGS.isotonic_cells))
 
+    def weights(self, t: Vector) -> Vector:
+        """Return the weights of the cells, given coefficients of signed distributions."""
+        order, centres = self.in_order
+        found = np.empty((len(t), len(order)))
+        found[:, order] = isotonic(self.signed_cells.weights(t)[:, order], centres)
+        return found
+
     def project(self, signed: LinearDistributions) -> "Isotonic":
         """Return the projections of signed distributions."""
         return Isotonic(self.cells, MonotoneWeights(signed.conditions, self))
 
-    @cached_property
+    @cached
     def signed_cells(self) -> SignedCells:
         """The weights of cells under signed distributions."""
         return SignedCells.of(self.signed, self.cells)
 
-    @cached_property
+    @cached
     def in_order(self) -> tuple[Index, Vector]:
         """The cells from the lowest to the highest, and their means."""
         centres = self.cells.centres[:, 0]
@@ -92,17 +99,11 @@ class MonotoneWeights(Derived):
 
     def weights(self) -> Iterator[Vector]:
         """Yield the weights of the cells under all distributions, some at a time."""
-        order, centres = self.projector.in_order
-        signed, step = self.projector.signed_cells, max(_WORKED // len(order), 1)
-
-        def work(t: Vector) -> Vector:
-            found = np.empty((len(t), len(order)))
-            found[:, order] = isotonic(signed.weights(t)[:, order], centres)
-            return found
-
+        projector = self.projector
+        step = max(_WORKED // projector.cells.rank, 1)
         for t in self.given.parts():
             slices = (t[i : i + step] for i in range(0, len(t), step))
-            yield from self.projector.signed.points.executor.each(work, slices)
+            yield from projector.signed.points.executor.each(projector.weights, slices)
 
     def parts(self) -> Iterator[Vector]:
         """Yield the coefficients of all distributions in order, some rows at a time."""

@@ -3,13 +3,14 @@ r"""The functions of Y whose conditional means a projection matches.
 First and second moments of the columns, and the leading features of the kernel, whitened.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from jointdist._array import Array, Vector, to_numpy
 from jointdist.distributions.cell_support import CellSupport
 from jointdist.distributions.kernel_support import KernelSupport
+from jointdist.distributions.support_points import SupportPoints
 from jointdist.projection.settings import SETTINGS
 
 __all__ = ["MatchedMoments", "matched_moments"]
@@ -53,6 +54,36 @@ class MatchedMoments:
             [_powers(self.sample, to_numpy(z), self.powers), self.sample.features(z)],
             axis=1,
         )
+
+    def expected(self) -> Vector:
+        r"""Return the means of :math:`(1, \Psi)^\top g` over the sample, from its moments."""
+        sample = self.sample
+        second = np.diag(_second_moments(sample))
+        ones = np.insert(sample.mean, 0, 1.0)
+        columns = _power_columns(sample, self.powers, sample.powers)
+        if columns is None or sample.powers is None:
+            return sample.expectations(self.at)
+        right = np.concatenate([sample.mean[None, :], second])
+        raw = np.concatenate([sample.powers[:, columns], right], axis=1)
+        found: Vector = (raw - np.multiply.outer(ones, self.shift)) @ self.mix
+        return found
+
+    def on_fewer(self, points: SupportPoints) -> KernelSupport:
+        """Return some rows of the sample as a sample of the same functions and kind.
+
+        Parameters
+        ----------
+        points : SupportPoints
+            The rows, with weights.
+        """
+        whole = self.sample
+        kind = replace(points)
+        vars(kind)["has_few_values"] = (
+            whole.points.has_few_values
+        )  # whatever these rows are
+        part = _weight(points) / _weight(whole.points)
+        basis = replace(whole.basis, eigenvalues=to_numpy(whole.basis.eigenvalues) * part)
+        return KernelSupport.of(kind, basis, whole.mean)
 
     def ridge(self, ridge: float) -> Vector:
         """Return the ridge of each function.
@@ -127,10 +158,8 @@ def matched_moments(
     tuple of MatchedMoments and array of shape (K, r)
         The functions, and their means over each cell.
     """
-    p = _count_powers(sample)
-    points = sample.points
-    total = points.n if points.weights is None else points.weights.sum()
-    second = to_numpy(sample.basis.eigenvalues) / total
+    p, points = _count_powers(sample), sample.points
+    second = _second_moments(sample)
     covariance = np.diag(second) - np.multiply.outer(sample.mean, sample.mean)
     c, R = np.linalg.eigh(covariance)
     unit = max(c.max(initial=0.0), np.finfo(float).tiny)
@@ -143,6 +172,42 @@ def matched_moments(
     most = int(np.clip(leading, *SETTINGS.kernel_features))
     r = min(real, SETTINGS.discrete_features if many else most)
     c, R = c[:r], R[:, :r] / np.sqrt(c[:r])
+    sums, own, gram = _cell_sums(sample, cells, p, R)
+    mean = sums.sum(axis=0)
+    centred = _centring(len(_numeric(sample)), mean[:p])
+    covariance = gram - np.multiply.outer(own, own)
+    A, e = _whitening(centred.T @ covariance @ centred)
+    A = centred @ A
+    mix = np.zeros((p + sample.rank, A.shape[1] + r))
+    mix[:p, : A.shape[1]], mix[p:, A.shape[1] :] = A, R
+    apart = e.max(initial=1.0) / e if points.width > 1 else np.ones_like(e)
+    penalty = np.concatenate([SETTINGS.moment_ridge * apart, c[:1] / c])
+    shift = np.concatenate([mean[:p], sample.mean])
+    features = sums / cells.mean[:, None] - mean
+    features = np.concatenate([features[:, :p] @ A, features[:, p:]], axis=1)
+    return MatchedMoments(sample, shift, mix, penalty, p), features
+
+
+def _second_moments(sample: KernelSupport) -> Vector:
+    """Return the mean squares of the functions of the kernel."""
+    found: Vector = to_numpy(sample.basis.eigenvalues) / _weight(sample.points)
+    return found
+
+
+def _weight(points: SupportPoints) -> float:
+    """Return the weight of all points."""
+    return float(points.n if points.weights is None else points.weights.sum())
+
+
+def _cell_sums(
+    sample: KernelSupport, cells: CellSupport, p: int, R: Vector
+) -> tuple[Vector, Vector, Vector]:
+    """Return sums of powers and features over cells, and two moments of the powers.
+
+    Where the means of all rows in the cells are known, sums are theirs; the moments, which
+    serve to whiten the powers, are those of the support points.
+    """
+    points = sample.points
     raw = MatchedMoments(sample, np.zeros(p + sample.rank), np.empty(0), np.empty(0), p)
 
     def block(start: int, z: Array) -> tuple[Vector, Vector]:
@@ -157,19 +222,34 @@ def matched_moments(
         return a[0] + b[0], a[1] + b[1]
 
     sums, gram = points.executor.reduce(both, block, points.rows)
-    mean = sums.sum(axis=0)
-    centred = _centring(len(_numeric(sample)), mean[:p])
-    covariance = gram - np.multiply.outer(mean[:p], mean[:p])
-    A, e = _whitening(centred.T @ covariance @ centred)
-    A = centred @ A
-    mix = np.zeros((p + sample.rank, A.shape[1] + r))
-    mix[:p, : A.shape[1]], mix[p:, A.shape[1] :] = A, R
-    apart = e.max(initial=1.0) / e if points.width > 1 else np.ones_like(e)
-    penalty = np.concatenate([SETTINGS.moment_ridge * apart, c[:1] / c])
-    shift = np.concatenate([mean[:p], sample.mean])
-    features = sums / cells.mean[:, None] - mean
-    features = np.concatenate([features[:, :p] @ A, features[:, p:]], axis=1)
-    return MatchedMoments(sample, shift, mix, penalty, p), features
+    own = sums.sum(axis=0)[:p]
+    known, merged = sample.cell_means, points.merged
+    if merged is not None and merged.variances is not None and p > 1:
+        within = points.shares * merged.variances  # the squares of all rows of a bin
+        sums[:, 1] += np.bincount(cells.cell, within, cells.rank)
+    if known is not None and merged is not None and merged.cells is not None:
+        columns = _power_columns(sample, p, merged.cells.powers)
+        if columns is not None and len(known) == cells.rank:
+            values = np.concatenate([merged.cells.powers[:, columns], known @ R], axis=1)
+            sums = cells.mean[:, None] * values
+    return sums, own, gram
+
+
+def _power_columns(
+    sample: KernelSupport, count: int, powers: Vector | None
+) -> list[int] | None:
+    """Return which of the summed powers are those that are matched; None if not all are."""
+    if powers is None:
+        return None
+    d, numeric, q = sample.points.width, _numeric(sample), powers.shape[1]
+    pairs = [(numeric[i], numeric[j]) for i, j in _multiplied(len(numeric), count)]
+    if q == 2 * d:
+        known = all(i == j for i, j in pairs)
+        found = [d + i for i, _ in pairs]
+    else:
+        known = q == d + d * (d + 1) // 2
+        found = [d + i * d - i * (i - 1) // 2 + j - i for i, j in pairs]
+    return [*numeric[: len(numeric) if count else 0], *found] if known else None
 
 
 def _centring(d: int, mean: Vector) -> Vector:

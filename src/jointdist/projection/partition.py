@@ -1,7 +1,5 @@
 """Partitions of support points into cells: intervals of a column, or alike in features."""
 
-import heapq
-
 import numpy as np
 
 from jointdist._array import Index, Vector
@@ -9,6 +7,7 @@ from jointdist.distributions.cell_support import CellSupport
 from jointdist.distributions.kernel_support import KernelSupport
 from jointdist.distributions.support import Support
 from jointdist.distributions.support_points import SupportPoints
+from jointdist.lowrank.partition_tree import grow_tree
 from jointdist.projection.settings import SETTINGS
 
 __all__ = ["cells_by_features", "cells_of_values"]
@@ -47,6 +46,9 @@ def cells_by_features(support: KernelSupport, most: int) -> CellSupport:
     most : int
         The largest number of cells.
     """
+    merged = support.points.merged
+    if merged is not None and merged.cells is not None:
+        return CellSupport.of_cells(support.points, merged.cells, support.origin)
     cell = _used(_cut(support, most), support.points.shares)
     return CellSupport.of(support.points, support.sample, cell, support.origin)
 
@@ -81,57 +83,8 @@ def _cut(support: KernelSupport, most: int) -> Index:
     if len(counted) > SETTINGS.cut_rows:
         rng = np.random.default_rng(0)
         counted = np.sort(rng.choice(counted, SETTINGS.cut_rows, replace=False))
-    return _located(Z, _cuts(Z[counted], points.shares[counted], most))
-
-
-def _cuts(Z: Vector, w: Vector, most: int) -> list[tuple[int, float, int, int]]:
-    """Return a tree: the direction of each cut, its place, and the two parts.
-
-    The part with the largest spread is cut next. A part that is not cut is a cell, of
-    direction -1.
-    """
-    tree: list[tuple[int, float, int, int]] = [(-1, 0.0, 0, 0)]
-    heap: list[tuple[float, int, int, float, Index]] = []
-
-    def put(node: int, rows: Index) -> None:
-        z, share = Z[rows], w[rows]
-        centre = share @ z / share.sum()
-        spread = share @ (z - centre) ** 2
-        direction = int(spread.argmax()) if len(rows) > 1 else 0
-        order = np.argsort(z[:, direction])
-        column, reached = z[order, direction], np.cumsum(share[order])
-        at = column[np.searchsorted(reached, reached[-1] / 2)]
-        if at == column[-1]:  # more than half of the rows are there
-            below = column[column < at]
-            at = below[-1] if below.size else at
-        if at < column[-1]:
-            heapq.heappush(heap, (-float(spread[direction]), node, direction, at, rows))
-
-    put(0, np.arange(len(Z)))
-    cells = 1
-    while heap and cells < most:
-        _, node, direction, at, rows = heapq.heappop(heap)
-        low = Z[rows, direction] <= at
-        left = len(tree)
-        tree[node] = direction, float(at), left, left + 1
-        tree += [(-1, 0.0, 0, 0)] * 2
-        put(left, rows[low])
-        put(left + 1, rows[~low])
-        cells += 1
-    return tree
-
-
-def _located(Z: Vector, tree: list[tuple[int, float, int, int]]) -> Index:
-    """Return the leaf of a tree that each row is in."""
-    direction, at, left, right = (np.array(part) for part in zip(*tree, strict=True))
-    node = np.zeros(len(Z), dtype=np.intp)
-    moving = np.arange(len(Z)) if direction[0] >= 0 else np.empty(0, dtype=np.intp)
-    while moving.size:
-        here = node[moving]
-        low = Z[moving, direction[here]] <= at[here]
-        node[moving] = np.where(low, left[here], right[here])
-        moving = moving[direction[node[moving]] >= 0]
-    return node
+    tree = grow_tree(Z[counted], points.shares[counted], most)
+    return np.asarray(tree.locate(Z))
 
 
 def _used(cell: Index, shares: Vector) -> Index:

@@ -33,6 +33,9 @@ __all__ = [
 
 _DIGITS, _ROUNDING = 12, 1e-12  # of a cdf
 _NEAR = 1e-9  # a whole number of rows, up to rounding
+# Levels that are kept: as many as rows are by default. Intervals of more are rounded outwards,
+# to the next level that is kept, by at most 1 / 65,536 on either side.
+_MOST_LEVELS = 65_536
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,10 +48,13 @@ class Recalibration:
         The levels of outcomes, from zero to one, ascending.
     upto : array of shape (k,)
         The weight of the rows up to each of them: 1, 2, ..., k without weights.
+    thinned : bool, default=False
+        Whether these are only some of the levels, evenly spread.
     """
 
     levels: Vector
     upto: Vector
+    thinned: bool = False
 
     @classmethod
     def of(cls, levels: Vector, weights: Vector | None = None) -> "Recalibration":
@@ -64,7 +70,11 @@ class Recalibration:
         levels = np.round(levels, _DIGITS)  # equal ones are equal
         order = np.argsort(levels)
         weights = np.ones(len(levels)) if weights is None else weights
-        return cls(levels[order], np.cumsum(weights[order]))
+        levels, upto = levels[order], np.cumsum(weights[order])
+        if len(levels) <= _MOST_LEVELS:
+            return cls(levels, upto)
+        some = np.linspace(0, len(levels) - 1, _MOST_LEVELS).round().astype(np.intp)
+        return cls(levels[some], upto[some], thinned=True)
 
     @property
     def size(self) -> float:
@@ -94,6 +104,8 @@ class Recalibration:
         half = (1 - level) / 2 * self.size
         low, high = np.floor(half + _NEAR), np.ceil(self.size - half - _NEAR)
         below, above = np.searchsorted(self.upto, np.array([low, high]) - _NEAR)
+        if self.thinned and below > 0:  # a level that was left out may be between the two
+            below -= 1
         return (
             float(self.levels[below]) if low >= 1 else 0.0,
             float(self.levels[above]) if above < len(self.levels) else 1.0,

@@ -18,6 +18,9 @@ class ProjectionSettings:
         CRPS is that of 4,000 cells to four digits.
     feature_cells : int
         Cells of several columns. A time budget; a round number.
+    judged_cells, judged_points : int
+        Cells of several columns, and points between which distances are measured, where
+        ridges are compared on some rows of a large sample. Time budgets: a half each.
     isotonic_cells : int
         Cells of isotonic distributions. A memory budget; the projection costs little.
     cut_directions : int
@@ -72,6 +75,8 @@ class ProjectionSettings:
 
     interval_cells: int = 512
     feature_cells: int = 1024
+    judged_cells: int = 512
+    judged_points: int = 2048
     isotonic_cells: int = 2048
     cut_directions: int = 16
     cut_rows: int = 1 << 15

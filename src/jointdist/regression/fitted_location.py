@@ -5,15 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from jointdist._array import Vector, to_numpy
+from jointdist._array import Vector
 from jointdist.data.executor import Executor
 from jointdist.data.table import Rows
 from jointdist.kernels import Kernel
 from jointdist.regression.kernel_ridge import KernelRegression
 from jointdist.regression.out_of_fold import FoldModels
 from jointdist.regression.protocols import Location
+from jointdist.regression.trees import TreeEnsemble
 
-__all__ = ["KernelLocation", "RegressorLocation", "StackedLocation"]
+__all__ = ["KernelLocation", "RegressorLocation", "StackedLocation", "TreeLocation"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,18 +48,15 @@ class KernelLocation:
 
 @dataclass(frozen=True, eq=False)
 class RegressorLocation:
-    """Regressors in the manner of scikit-learn.
+    """Regressors in the manner of scikit-learn, which read tables as users give them.
 
     Attributes
     ----------
     model : FoldModels
         The regressors, one for each fold.
-    encoded : bool
-        Whether they read categories as numbers; else tables as users give them.
     """
 
     model: FoldModels
-    encoded: bool
     kernel: Kernel | None = None
 
     def predict(
@@ -71,8 +69,35 @@ class RegressorLocation:
         x, table, doubt, executor
             As for each :class:`Location`.
         """
-        del doubt, executor
-        return self.model.predict(to_numpy(x.read(0, x.n)) if self.encoded else table)
+        del x, doubt, executor
+        return self.model.predict(table)
+
+
+@dataclass(frozen=True, eq=False)
+class TreeLocation:
+    """Gradient boosting of encoded rows.
+
+    Attributes
+    ----------
+    model : TreeEnsemble
+        The trees of all folds.
+    """
+
+    model: TreeEnsemble
+    kernel: Kernel | None = None
+
+    def predict(
+        self, x: Rows, table: Any, doubt: Vector, executor: Executor | None
+    ) -> Vector:
+        """Return forecasts at rows, ``(q, r)``.
+
+        Parameters
+        ----------
+        x, table, doubt, executor
+            As for each :class:`Location`.
+        """
+        del table, doubt
+        return self.model.predict(x, executor)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ import numpy as np
 from jointdist._array import Vector
 from jointdist.data.executor import Executor
 from jointdist.data.table import Rows
-from jointdist.regression.kernel_fit import KernelFit
+from jointdist.regression.kernel_smoother import KernelSmoother
 
 __all__ = ["ConstantScale", "ScaleRegression", "constant_scale"]
 
@@ -45,7 +45,7 @@ class ScaleRegression:
 
     Attributes
     ----------
-    on_forecast, on_x : KernelFit
+    on_forecast, on_x : KernelSmoother
         The regression on the forecast, and that on x.
     shares : array of shape (2, r)
         Their weights in the average for each column; the sum is one.
@@ -55,8 +55,8 @@ class ScaleRegression:
         The factor of the scales with which residuals have standard deviation one.
     """
 
-    on_forecast: KernelFit
-    on_x: KernelFit
+    on_forecast: KernelSmoother
+    on_x: KernelSmoother
     shares: Vector
     ends: Vector
     unit: Vector

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jointdist._array import Vector
+from jointdist._array import Array, Vector, array_namespace, like
 from jointdist.data.executor import Executor, executor_for
-from jointdist.data.table import Rows
 from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import Family
 from jointdist.lowrank.factor import checked_goal, pivot_search
 from jointdist.lowrank.randomized import rough_pivots
 from jointdist.lowrank.ridge import RidgeRegression, ridge_regression
+from jointdist.regression.kernel_smoother import KernelSmoother
 from jointdist.regression.regression_data import RegressionData, validation_rows
 from jointdist.regression.settings import SETTINGS
 
@@ -21,12 +21,16 @@ __all__ = ["KernelFit", "fit_kernel"]
 
 @dataclass(frozen=True, eq=False)
 class KernelFit:
-    """A kernel ridge regression of several targets.
+    """A kernel ridge regression of several targets, while it is compared with others.
+
+    What is kept of it is its :meth:`smoother`.
 
     Attributes
     ----------
     kernel : Kernel
         The kernel.
+    landmarks : Array of shape (m, d)
+        The landmarks of its features.
     regression : RidgeRegression
         The regression, for any ridge.
     ridge : array of shape (r,)
@@ -39,22 +43,22 @@ class KernelFit:
     """
 
     kernel: Kernel
+    landmarks: Array
     regression: RidgeRegression
     ridge: Vector
     error: float
     family: Family | None = None
 
-    def predict(self, x: Rows, executor: Executor | None = None) -> Vector:
-        """Return the predictions at rows, ``(q, r)``.
-
-        Parameters
-        ----------
-        x : Rows
-            The rows.
-        executor : Executor, optional
-            Runs the row blocks.
-        """
-        return self.regression.predict(x, self.ridge, executor)
+    def smoother(self) -> KernelSmoother:
+        """Return the regression as a small value, which owns its arrays."""
+        constant, coefficients = self.regression.expansion(self.ridge)
+        xp = array_namespace(self.landmarks)
+        return KernelSmoother(
+            self.kernel,
+            xp.asarray(self.landmarks, copy=True),
+            like(coefficients, self.landmarks),
+            constant,
+        )
 
     def residuals(self, data: RegressionData, executor: Executor | None = None) -> Vector:
         """Return the leave-one-out residuals of rows that it was fitted to, ``(k, r)``.
@@ -113,4 +117,5 @@ def fit_kernel(
         (data.targets - regression.mean) ** 2, axis=0, weights=data.weights
     )
     least = errors.min(axis=0) / np.where(variance > 0, variance, 1.0)
-    return KernelFit(kernel, regression, tried[errors.argmin(axis=0)], float(least.mean()))
+    ridge, error = tried[errors.argmin(axis=0)], float(least.mean())
+    return KernelFit(kernel, low.map.landmarks, regression, ridge, error)

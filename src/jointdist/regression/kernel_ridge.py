@@ -10,7 +10,8 @@ from jointdist.data.table import Rows
 from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import Family
 from jointdist.regression.kernel_choice import choose_kernels
-from jointdist.regression.kernel_fit import KernelFit, fit_kernel
+from jointdist.regression.kernel_fit import fit_kernel
+from jointdist.regression.kernel_smoother import KernelSmoother
 from jointdist.regression.kriging import Kriging, kriging
 from jointdist.regression.regression_data import RegressionData, validation_rows
 from jointdist.regression.settings import SETTINGS
@@ -25,7 +26,7 @@ class KernelRegression:
 
     Attributes
     ----------
-    parts : list of KernelFit or Kriging
+    parts : list of KernelSmoother or Kriging
         The regressions.
     shares : array of shape (k, r)
         Their weights in the average for each target; the sum is one.
@@ -35,7 +36,7 @@ class KernelRegression:
         The least and the largest prediction: a quarter of the range beyond the targets.
     """
 
-    parts: list[KernelFit | Kriging]
+    parts: list[KernelSmoother | Kriging]
     shares: Vector
     mean: Vector
     ends: Vector
@@ -55,7 +56,7 @@ class KernelRegression:
         executor : Executor, optional
             Runs the row blocks.
         """
-        found = [fit.predict(x, executor) for fit in self.parts]
+        found = [part.predict(x, executor) for part in self.parts]
         average: Vector = np.einsum("kr,kqr->qr", self.shares, np.stack(found))
         return np.clip(average, *self.ends)
 
@@ -94,21 +95,20 @@ def kernel_regression(
     seen = data.take(validation_rows(data, random_state))
     residuals = [fit.residuals(seen, executor) for fit in fits]
     kept = _kept(residuals, seen, data.n)
-    parts: list[KernelFit | Kriging] = [fits[i] for i in kept]
-    residuals = [residuals[i] for i in kept]
+    used, residuals = [fits[i] for i in kept], [residuals[i] for i in kept]
     if seen is not data:
-        again = [
+        used = [
             fit_kernel(
-                fits[i].kernel,
+                fit.kernel,
                 data,
                 max_rank=max_rank,
                 random_state=random_state,
                 executor=executor,
             )
-            for i in kept
+            for fit in used
         ]
-        parts = list[KernelFit | Kriging](again)
-        residuals = [fit.residuals(data, executor) for fit in again]
+        residuals = [fit.residuals(data, executor) for fit in used]
+    parts: list[KernelSmoother | Kriging] = [fit.smoother() for fit in used]
     families = [fit.family for fit in fits if fit.family is not None]
     rough = [kind for kind in families if kind.nu == SETTINGS.kriging_smoothness]
     if rough and SETTINGS.kriging_above_rows < data.n <= SETTINGS.kriging_most_rows:

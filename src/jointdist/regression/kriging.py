@@ -16,6 +16,7 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from jointdist._array import Index, Vector, to_numpy
+from jointdist._cached import Cached, cached
 from jointdist.data.executor import Executor, executor_for
 from jointdist.data.table import Rows
 from jointdist.kernels import Kernel
@@ -31,7 +32,7 @@ _BLOCK = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Kriging:
+class Kriging(Cached):
     """Regressions on nearest neighbours.
 
     Attributes
@@ -39,13 +40,11 @@ class Kriging:
     kernel : Kernel
         The kernel.
     rows : array of shape (n, d)
-        All rows.
+        All rows, copied.
     targets : array of shape (n, r)
-        The targets.
+        The targets, copied.
     noise : array of shape (n,)
         The ridge of each row in units of ``ridge``: one over its weight.
-    tree : KDTree
-        Finds neighbours.
     unit : array of shape (d,)
         The units of distances to neighbours along each column.
     ridge : array of shape (r,)
@@ -56,9 +55,13 @@ class Kriging:
     rows: Vector
     targets: Vector
     noise: Vector
-    tree: KDTree
     unit: Vector
     ridge: Vector
+
+    @cached
+    def tree(self) -> KDTree:
+        """Finds neighbours; made when first needed, and not pickled."""
+        return KDTree(self.rows / self.unit)
 
     def predict(self, x: Rows, executor: Executor | None = None) -> Vector:
         """Return the predictions at rows, ``(q, r)``.
@@ -160,13 +163,14 @@ def kriging(
     >>> bool(abs(residuals).max() < 0.01)
     True
     """
-    rows, targets, w = to_numpy(data.x.read(0, data.n)), data.targets, data.weights
+    w, targets = data.weights, np.array(data.targets, dtype=np.float64)
+    rows = np.array(to_numpy(data.x.read(0, data.n)), dtype=np.float64)  # its own
     workers = executor_for(data.x, executor)
     unit = np.full(rows.shape[1], 1 / SETTINGS.category_distance)
     unit[family.numbers] = family.scales
     noise = np.ones(data.n) if w is None else w.mean() / w
-    tree, none = KDTree(rows / unit), np.zeros(targets.shape[1])
-    fit = Kriging(family.at(1.0), rows, targets, noise, tree, unit, none)
+    none = np.zeros(targets.shape[1])
+    fit = Kriging(family.at(1.0), rows, targets, noise, unit, none)
     rng = np.random.default_rng(random_state)
     size = min(SETTINGS.kriging_validation_rows, data.n)
     some = rng.choice(data.n, size, replace=False)

@@ -14,7 +14,8 @@ from jointdist.data.table import Rows
 from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import family_of
 from jointdist.regression.fitted_scale import ScaleRegression
-from jointdist.regression.kernel_fit import KernelFit, fit_kernel
+from jointdist.regression.kernel_fit import fit_kernel
+from jointdist.regression.kernel_smoother import KernelSmoother
 from jointdist.regression.regression_data import RegressionData
 from jointdist.regression.settings import SETTINGS
 from jointdist.regression.stacking import stacking_weights
@@ -58,7 +59,7 @@ def fit_scale(
     small = np.maximum(SETTINGS.residual_floor * middle, np.finfo(float).tiny ** 0.5)
     logs = np.log(residuals**2 + small**2)
 
-    def fitted(kernel: Kernel, table: Rows) -> tuple[KernelFit, Vector]:
+    def fitted(kernel: Kernel, table: Rows) -> tuple[KernelSmoother, Vector]:
         data = RegressionData(table, logs, weights)
         fit = fit_kernel(
             kernel,
@@ -68,7 +69,7 @@ def fit_scale(
             random_state=random_state,
             executor=executor,
         )
-        return fit, fit.residuals(data, executor)
+        return fit.smoother(), fit.residuals(data, executor)
 
     on_forecast, first = fitted(forecast_kernel(p, weights), p)
     on_x, second = fitted(kernel, x)

@@ -5,6 +5,7 @@ import numpy as np
 from jointdist._array import Vector
 from jointdist._rules import Seed, generator
 from jointdist.distributions.conditional import Conditional
+from jointdist.distributions.device_answers import in_host_memory
 from jointdist.scores.outcomes import column_of, or_nan, require_column
 
 __all__ = ["coverage", "pit", "width"]
@@ -82,7 +83,7 @@ def coverage(dist: Conditional, y: object, level: float = 0.9) -> Vector:
     array([1., 0.])
     """
     y = column_of("coverage", dist, y).column
-    low, high = dist.interval(level).T
+    low, high = in_host_memory(dist).interval(level).T
     return or_nan((low <= y) & (y <= high), low)
 
 
@@ -112,6 +113,6 @@ def width(dist: Conditional, level: float = 0.9) -> Vector:
     array([2.])
     """
     require_column("width", dist)
-    low, high = dist.interval(level).T
+    low, high = in_host_memory(dist).interval(level).T
     wide: Vector = high - low
     return wide

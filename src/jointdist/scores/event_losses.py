@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from jointdist._array import Vector
 from jointdist._rules import is_number, require
 from jointdist.distributions.conditional import Conditional
+from jointdist.distributions.device_answers import in_host_memory
 from jointdist.scores.outcomes import outcomes_of
 
 __all__ = ["brier_score", "logistic_loss"]
@@ -42,7 +43,7 @@ def brier_score(dist: Conditional, y: object, event: Callable[[Any], ArrayLike])
     array([0.36])
     """
     pairs = outcomes_of("brier_score", dist, y)
-    found: Vector = (dist.prob(event) - pairs.happened(event)) ** 2
+    found: Vector = (in_host_memory(dist).prob(event) - pairs.happened(event)) ** 2
     return found
 
 
@@ -84,7 +85,7 @@ def logistic_loss(
     ok = is_number(eta, least=0, below=1) and eta > 0
     require(ok, where, "eta", rule, eta)
     pairs = outcomes_of(where, dist, y)
-    chance = dist.prob(event)
+    chance = in_host_memory(dist).prob(event)
     happened = np.where(pairs.happened(event) > 0, chance, 1 - chance)
     losses: Vector = 0.0 - np.log(np.clip(happened, eta, 1.0))  # no negative zero
     return losses

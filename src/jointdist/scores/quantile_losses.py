@@ -5,6 +5,7 @@ from numpy.typing import ArrayLike
 
 from jointdist._array import Vector
 from jointdist.distributions.conditional import Conditional
+from jointdist.distributions.device_answers import in_host_memory
 from jointdist.scores.outcomes import column_of
 
 __all__ = ["interval_score", "pinball_loss"]
@@ -41,7 +42,7 @@ def pinball_loss(dist: Conditional, y: object, levels: ArrayLike) -> Vector:
     array([[0.4, 1. ]])
     """
     pairs = column_of("pinball_loss", dist, y)
-    v, p = dist.quantile(levels), np.asarray(levels)
+    v, p = in_host_memory(dist).quantile(levels), np.asarray(levels)
     away = (pairs.points if p.ndim else pairs.column) - v
     return np.maximum(p * away, (p - 1) * away)
 
@@ -76,7 +77,7 @@ def interval_score(dist: Conditional, y: object, level: float = 0.9) -> Vector:
     array([10.])
     """
     y = column_of("interval_score", dist, y).column
-    low, high = dist.interval(level).T
+    low, high = in_host_memory(dist).interval(level).T
     outside = np.maximum(low - y, 0) + np.maximum(y - high, 0)
     score: Vector = high - low + 2 / (1 - level) * outside
     return score

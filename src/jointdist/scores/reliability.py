@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from jointdist._array import Vector
 from jointdist.data.table import as_weights
 from jointdist.distributions.conditional import Conditional
+from jointdist.distributions.device_answers import in_host_memory
 from jointdist.scores.outcomes import column_of, or_nan
 
 __all__ = ["Reliability", "reliability_curve"]
@@ -77,6 +78,6 @@ def reliability_curve(
     pairs = column_of("reliability_curve", dist, y)
     weights = as_weights(sample_weight, pairs.rows)
     levels = np.linspace(0.05, 0.95, 19) if levels is None else np.atleast_1d(levels)
-    quantiles = dist.quantile(levels)
+    quantiles = in_host_memory(dist).quantile(levels)
     upto = or_nan(pairs.points <= quantiles, quantiles)
     return Reliability(levels, np.average(upto, axis=0, weights=weights))

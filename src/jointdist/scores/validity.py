@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from jointdist._array import Vector
 from jointdist.distributions.conditional import Conditional
+from jointdist.distributions.device_answers import in_host_memory
 from jointdist.scores.outcomes import distributions_of, or_nan
 
 __all__ = [
@@ -54,7 +55,7 @@ def normalization_error(dist: Conditional) -> Vector:
     array([0., 1.])
     """
     distributions_of("normalization_error", dist)
-    return np.abs(dist.expect(lambda y: np.ones(len(y))) - 1)
+    return np.abs(in_host_memory(dist).expect(lambda y: np.ones(len(y))) - 1)
 
 
 def indefinite_share(dist: Conditional) -> float:
@@ -121,7 +122,7 @@ def negative_probability_share(
     0.5
     """
     distributions_of("negative_probability_share", dist)
-    chance = dist.prob(event)
+    chance = in_host_memory(dist).prob(event)
     return float(or_nan(chance < -_ROUNDING, chance).mean())
 
 

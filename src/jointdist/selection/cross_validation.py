@@ -1,7 +1,6 @@
 """Cross-validation of candidates: each is scored for all ridges at once."""
 
 from collections.abc import Callable
-from functools import cached_property
 from time import perf_counter
 from typing import Any
 
@@ -9,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jointdist._array import Vector
+from jointdist._cached import cached
 from jointdist._rules import Text, require
 from jointdist.data.executor import Executor, Tell
 from jointdist.data.sample import Sample, canonical_order, held_out
@@ -146,7 +146,7 @@ class CrossValidation:
         scores = self.executor.each(scored, folds) if risk.ours else map(scored, folds)
         return self.record(np.array(list(scores)), ridges, start, self._held, **what)
 
-    @cached_property
+    @cached
     def _held(self) -> Vector:
         """The weights of the parts that are held out."""
         parts = self.parts[: self.folds]

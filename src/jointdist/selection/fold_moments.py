@@ -7,13 +7,13 @@ the other side's; for each pair of kernels only :math:`G_{YX}` is new.
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from jointdist._array import Array, Vector, array_namespace, like, to_numpy
+from jointdist._cached import cached
 from jointdist.data.executor import Executor
 from jointdist.lowrank.basis import Basis, side_basis
 from jointdist.lowrank.factor import LowRank
@@ -70,7 +70,7 @@ class Side:
     executor: Executor
     kept: dict[Hashable, Any] = field(default_factory=dict)
 
-    @cached_property
+    @cached
     def f(self) -> list[Array]:
         r"""The functions :math:`(1, \phi)` of each part, as rows."""
 
@@ -81,7 +81,7 @@ class Side:
 
         return list(self.executor.each(of, self.parts))
 
-    @cached_property
+    @cached
     def weighted(self) -> list[Array]:
         """The same, times the weights of the rows."""
         if self.weights is None:
@@ -89,19 +89,19 @@ class Side:
         parts = zip(self.f, self.parts, strict=True)
         return [like(self.weights[part], f)[:, None] * f for f, part in parts]
 
-    @cached_property
+    @cached
     def grams(self) -> list[Array]:
         r"""The sums :math:`\sum w (1, \phi)^\top (1, \phi)` over each part."""
         return [a.T @ b for a, b in zip(self.f, self.weighted, strict=True)]
 
-    @cached_property
+    @cached
     def powers(self) -> list[Array]:
         r"""The sums :math:`\sum w (1, \phi)^\top p` over each part; see ``Moments``."""
         origin, rows = self.low.map.origin, self.low.rows
         values = (powers(origin, rows.take(part)) for part in self.parts)
         return [f.T @ p.T for f, p in zip(self.weighted, values, strict=True)]
 
-    @cached_property
+    @cached
     def traces(self) -> list[float]:
         """The traces of the kernel matrix over each part."""
         rows, kernel = self.low.rows, self.low.map.kernel

@@ -15,7 +15,6 @@ distributions and outcomes.
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from jointdist import scores
 from jointdist._array import Vector
+from jointdist._cached import cached
 from jointdist._rules import Text, require
 from jointdist.distributions.arguments import decoded
 from jointdist.distributions.conditional import Conditional
@@ -75,7 +75,7 @@ class Outcomes:
     offset: float = 0.0
     rest: Vector | None = None
 
-    @cached_property
+    @cached
     def shares(self) -> Vector:
         """The weights of the rows, with sum one."""
         w = np.ones(len(self.points)) if self.weights is None else self.weights
@@ -86,17 +86,17 @@ class Outcomes:
         """Return the weighted mean of a value for each row."""
         return float(self.shares @ values)
 
-    @cached_property
+    @cached
     def energy(self) -> Energy:
         """The sums of distances between support points."""
         return Energy.on(self.support, self._unit)
 
-    @cached_property
+    @cached
     def near(self) -> Vector:
         """The sums of distances from support points to the outcomes."""
         return self.energy.to_points(self.points)
 
-    @cached_property
+    @cached
     def form(self) -> tuple[float, Vector, Vector] | None:
         r"""The mean energy score as a quadratic form of the weights; None if it is not one.
 
@@ -129,12 +129,12 @@ class Outcomes:
             return None
         return 0.0, self.near, energy.spread / 2
 
-    @cached_property
+    @cached
     def known(self) -> Any:
         """The outcomes in the user's categories and columns."""
         return decoded(self.support.points.encoding, self.points)
 
-    @cached_property
+    @cached
     def _unit(self) -> Vector:
         return self.support.sample.units()
 
@@ -168,12 +168,12 @@ class Trial:
         whole[0, 0], whole[1:, 0], whole[1:, 1:] = 1.0, self.outcomes.offset, H
         return whole
 
-    @cached_property
+    @cached
     def gram(self) -> Vector:
         r"""The mean of :math:`(1, \Psi_X)^\top (1, \Psi_X)` over the held-out rows."""
         return self.mean_with(np.insert(self.psi, 0, 1.0, axis=1))
 
-    @cached_property
+    @cached
     def linear(self) -> Vector:
         """The mean of the linear term of the energy score times the functions of X."""
         form = self.outcomes.form
