@@ -38,6 +38,8 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/models.py
 	$(BIN)/python benchmarks/selection.py
 	$(BIN)/python benchmarks/projection.py
+	$(BIN)/python benchmarks/fitted.py
+	$(BIN)/python benchmarks/threads.py
 
 # The paper's experiments at its sizes, which takes days; interrupted studies resume.
 experiments: $(VENV)/.dev

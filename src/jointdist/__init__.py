@@ -25,6 +25,7 @@ from jointdist.data.executor import Executor
 from jointdist.errors import (
     InfeasibleError,
     JointdistError,
+    ModelFileError,
     NotPositiveDefiniteError,
     SignedDistributionWarning,
     ToleranceWarning,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from jointdist.models.cme import ConditionalMeanEmbedding
     from jointdist.models.conformal import ConformalCalibration
     from jointdist.models.dependence import Dependence
+    from jointdist.models.files import load
     from jointdist.models.jdl import JointDistribution
     from jointdist.models.jpdl import PolynomialJointDistribution
     from jointdist.models.klr import KernelLogisticRegression
@@ -60,6 +62,7 @@ __all__ = [
     "JointdistError",
     "KernelLogisticRegression",
     "LowRank",
+    "ModelFileError",
     "NotPositiveDefiniteError",
     "PolynomialJointDistribution",
     "Projection",
@@ -70,6 +73,7 @@ __all__ = [
     "ToleranceWarning",
     "datasets",
     "kernels",
+    "load",
     "pivoted_cholesky",
     "plots",
     "scores",
@@ -91,6 +95,7 @@ _LATER = {  # imported when asked for
     "Selected": "selection.specification",
     "Selection": "selection.specification",
     "Solution": "programs.solution",
+    "load": "models.files",
     "plots": "",
     "scores": "",
 }

@@ -118,7 +118,7 @@ class TestSelection:
         model = fitted(X, y, kernel_x=Gaussian(0.8), selection=how)
         found = model.selection_.chosen
         order = np.lexsort(np.c_[X, y].T[::-1])
-        held = order[held_out(60, 0.25, model.joint_._data.seed)[0]]
+        held = order[held_out(60, 0.25, model.joint_._seed)[0]]
         rest = np.setdiff1d(order, held)
         for ridge, score in zip(found.regularizations, found.scores, strict=True):
             # the strength of a ridge is its product with the number of rows
@@ -405,10 +405,11 @@ class TestRowsThatCome:
             model.partial_fit(X[:2], ["up", "left"])
         with pytest.raises(ValueError, match=r"`classes` must be the labels of the first"):
             model.partial_fit(X[:2], ["up", "up"], classes=["up", "down", "left"])
-        model.set_params(class_weight="balanced")
-        with pytest.raises(ValueError, match=r"`class_weight` must be None or a dict"):
-            model.partial_fit(X[:2], ["up", "up"])
         assert_array_equal(model.predict_proba(X), before)
+        balanced = fitted(X, y, class_weight="balanced")
+        balanced.set_params(class_weight=None)  # until the next fit
+        with pytest.raises(ValueError, match=r"`class_weight` must be None or a dict"):
+            balanced.partial_fit(X[:2], ["up", "up"])
 
 
 def test_tools_of_scikit_learn(flowers):

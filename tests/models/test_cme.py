@@ -212,11 +212,16 @@ class TestLowRank:
         assert_allclose(model.predict(X), first, atol=1e-8)
 
     def test_from_full_to_low_rank_and_back(self):
+        """The next fit decides; rows that come before are added as the model was fitted."""
         X, Y, _ = sample(100, 5)
         model = CME(low_rank=False, random_state=0).fit(X, Y)
         model.set_params(low_rank=True).partial_fit(X[:5], Y[:5])
-        assert model.moments_.count == 105
+        assert not hasattr(model, "moments_")
+        assert model.coefficients_.shape[0] == 105
+        assert model.fit(X, Y).moments_.count == 100
         model.set_params(low_rank=False).partial_fit(X[5:9], Y[5:9])
+        assert model.moments_.count == 104
+        model.fit(X, Y)
         assert not hasattr(model, "moments_")
         assert not hasattr(model, "basis_y_")
 

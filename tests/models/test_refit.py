@@ -126,4 +126,6 @@ def test_embedding_keeps_its_landmarks_after_rows_have_gone():
 def test_sums_of_squares_need_even_degrees():
     model = PolynomialJointDistribution(3, regularization=0.1).fit(X, Y)
     with pytest.raises(ValueError, match=r"`positivity` must be .*not even: fit anew"):
-        model.set_params(degree="auto").refit(positivity="sos")
+        model.refit(positivity="sos")
+    with pytest.raises(ValueError, match=r"`positivity` must be .*not even: fit anew"):
+        model.set_params(degree="auto").refit(positivity="sos")  # that is for the next fit

@@ -1,12 +1,12 @@
 """Jointly normal X and Y with known conditional moments: the first design of section 5.1."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jointdist._cached import cached
 from jointdist._rules import Seed, Text, generator, is_whole, require
 from jointdist.datasets._designs import conditions, halves, second_moments
 from jointdist.datasets.correlation import Matrix, random_correlation
@@ -79,11 +79,11 @@ class NormalPair:
         """The number of variables of X, and of Y."""
         return len(self.covariance) // 2
 
-    @cached_property
+    @cached
     def _root(self) -> Matrix:
         return np.asarray(np.linalg.cholesky(self.covariance), dtype=np.float64)
 
-    @cached_property
+    @cached
     def _conditional(self) -> tuple[Matrix, Matrix]:
         """The slope and the covariance of Y given X."""
         d, L = self.d, self._root

@@ -22,7 +22,6 @@ __all__ = [
     "require_columns",
     "require_numbers_alone",
     "require_ridges",
-    "set_columns",
     "y_for_Y",
 ]
 
@@ -91,6 +90,7 @@ _RULES: dict[str, tuple[str, Callable[[object], bool]]] = {
     "regularization": ('a number of at least 0, or "auto"', _is_ridge),
     "tol": ("a number from 0 to below 1", lambda tol: is_number(tol, least=0, below=1)),
     "grid_rows": ("an integer of at least 1", lambda rows: is_whole(rows, least=1)),
+    "support_size": ("an integer of at least 1", lambda rows: is_whole(rows, least=1)),
 }
 
 
@@ -142,8 +142,6 @@ def read_pair(
 ) -> PairedData:
     """Return the tables of a fit as paired rows, with all checks made.
 
-    Arrays of up to 64 MB are copied.
-
     Parameters
     ----------
     where : str
@@ -160,26 +158,12 @@ def read_pair(
     require(Y is not None, where, "Y", "given", got)
     y = learn_encoding(Y, where=where, name="Y", vector=True)
     categorical = x.encoding.all_categorical
-    sample = Sample.paired(x.rows, y.rows, sample_weight, categorical=categorical).owned()
+    sample = Sample.paired(x.rows, y.rows, sample_weight, categorical=categorical)
     reader = BaseEstimator()  # so that a fit that fails leaves no trace
     validate_data(reader, X, reset=True, skip_check_array=True)
     rng = generator(where, random_state)
     seed = int(rng.integers(2**32))
     return PairedData(sample, (x.encoding, y.encoding), vars(reader), rng, seed)
-
-
-def set_columns(model: BaseEstimator, columns: dict[str, Any]) -> None:
-    """Set ``n_features_in_`` and, if columns have names, ``feature_names_in_`` of a model.
-
-    Parameters
-    ----------
-    model : estimator
-        The model; names that it had from an earlier fit are removed.
-    columns : dict
-        Those of :class:`PairedData`.
-    """
-    model.__dict__.pop("feature_names_in_", None)
-    model.__dict__.update(columns)
 
 
 def require_columns(model: BaseEstimator, X: Any) -> None:

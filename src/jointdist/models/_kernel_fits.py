@@ -9,7 +9,7 @@ from jointdist.data.sample import Sample
 from jointdist.errors import ToleranceWarning, warn_user
 from jointdist.kernels import Kernel
 from jointdist.lowrank.factor import Pivoting
-from jointdist.lowrank.reduction import Factoring, Reduction
+from jointdist.lowrank.reduction import Factoring, Reduced
 from jointdist.models._arguments import PairedData
 from jointdist.selection.settings import SETTINGS
 
@@ -65,7 +65,9 @@ def factoring(model: KernelParameters, data: PairedData) -> Factoring:
     return Factoring(tol, model.max_rank, model.pivoting, data.seed)
 
 
-def fit_options(model: KernelParameters, data: PairedData) -> dict[str, Any]:
+def fit_options(
+    model: KernelParameters, sample: Sample, rng: np.random.Generator
+) -> dict[str, Any]:
     """Return the options of :func:`~jointdist.lowrank.reduction.reduce_sample` for a fit.
 
     A kernel that was selected has a rank of at most 1,024, and no warning if that misses
@@ -75,31 +77,33 @@ def fit_options(model: KernelParameters, data: PairedData) -> dict[str, Any]:
     ----------
     model : KernelParameters
         The estimator.
-    data : PairedData
+    sample : Sample
         The rows of the fit.
+    rng : Generator
+        Draws the pivots.
     """
     auto = [isinstance(kernel, str) for kernel in (model.kernel_x, model.kernel_y)]
     given = model.max_rank
     ranks = [SETTINGS.full_rank_x if own and given is None else given for own in auto]
     return {
-        "tol": 0.0 if is_exact(given, data.sample) else model.tol,
+        "tol": 0.0 if is_exact(given, sample) else model.tol,
         "max_rank": (ranks[0], ranks[1]),
         "pivoting": model.pivoting,
-        "sample_weight": data.sample.weights,
-        "random_state": data.rng,
+        "sample_weight": sample.weights,
+        "random_state": rng,
         "executor": model.executor,
         "warn": (not auto[0], not auto[1]),
     }
 
 
-def warn_if_missed(where: str, old: Reduction, new: Reduction, tol: float) -> None:
+def warn_if_missed(where: str, old: Reduced, new: Reduced, tol: float) -> None:
     """Warn if the landmarks of a model do not represent the rows that it now has.
 
     Parameters
     ----------
     where : str
         The estimator.
-    old, new : Reduction
+    old, new : Reduced
         The model before and after an update.
     tol : float
         The tolerance of the model.

@@ -10,13 +10,14 @@ from jointdist._array import Vector
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor, executor_for
 from jointdist.data.table import Rows
-from jointdist.distributions.support_points import SupportPoints, most_values
+from jointdist.distributions.support_points import most_values
 from jointdist.errors import warn_user
 from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import family_of
 from jointdist.lowrank.novelty import novelty_detector
 from jointdist.models.jdl import JointDistribution
 from jointdist.models.location_scale_model import LocationScaleModel
+from jointdist.models.marginal_points import marginal_points
 from jointdist.regression.fitted_scale import constant_scale
 from jointdist.regression.leakage import hide_residuals
 from jointdist.regression.location import fit_location
@@ -80,7 +81,7 @@ def fit_location_scale(
     scale, values = _fit_scale(family.at(1.0), data, p, residuals, spec)
     dist = spec.estimator(forecast_kernel(p, w)).fit(p.source, residuals / values, w)
     mean = np.average(forecasts, axis=0, weights=w)
-    y, workers = data.given.y, executor_for(data.given.y, spec.executor)
+    workers = executor_for(data.given.y, spec.executor)
     return LocationScaleModel(
         location,
         scale,
@@ -91,7 +92,7 @@ def fit_location_scale(
         explained=np.average((forecasts - mean) ** 2, axis=0, weights=w),
         unexplained=np.average(residuals**2, axis=0, weights=w),
         encodings=encodings,
-        marginal=SupportPoints(y, encodings[1], data.given.weights, workers),
+        marginal=marginal_points(data.given, encodings[1], workers, data.seed),
         executor=spec.executor,
     )
 

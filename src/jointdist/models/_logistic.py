@@ -8,6 +8,8 @@ import numpy as np
 from jointdist._array import Vector
 from jointdist._rules import is_number, is_whole, require, require_kind
 from jointdist.data.executor import Executor, executor_for
+from jointdist.data.sample import Sample
+from jointdist.data.table import Rows
 from jointdist.errors import ToleranceWarning, warn_user
 from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import family_of
@@ -32,6 +34,7 @@ from jointdist.selection.specification import (
 __all__ = [
     "LogisticParameters",
     "ReducedLogistic",
+    "feature_blocks",
     "reduce_logistic",
     "require_logistic",
     "solve_logistic",
@@ -53,6 +56,7 @@ class LogisticParameters(Protocol):
     pivoting: Pivoting
     precision: Precision
     max_iter: int
+    support_size: int
     selection: Selection | None
     executor: Executor | None
     verbose: int
@@ -74,6 +78,8 @@ class ReducedLogistic:
         Its low-rank basis.
     blocks : Blocks
         The values of the basis at all rows.
+    kept : Sample, optional
+        All rows with the codes of their classes, owned, if they are few enough to be kept.
     """
 
     data: LabelledData
@@ -81,6 +87,7 @@ class ReducedLogistic:
     kernel: Kernel
     basis: Basis
     blocks: Blocks
+    kept: Sample | None
 
 
 def require_logistic(model: LogisticParameters) -> None:
@@ -97,7 +104,7 @@ def require_logistic(model: LogisticParameters) -> None:
     require(good, where, "regularization", 'a positive number, or "auto"', ridge)
     flag = isinstance(model.fit_intercept, bool | np.bool)
     require(flag, where, "fit_intercept", "True or False", model.fit_intercept)
-    require_arguments(where, tol=model.tol)
+    require_arguments(where, tol=model.tol, support_size=model.support_size)
     require_kind(where, "precision", model.precision, Precision)
     whole = is_whole(model.max_iter, least=1)
     require(whole, where, "max_iter", "an integer of at least 1", model.max_iter)
@@ -135,13 +142,29 @@ def reduce_logistic(
     chosen = None if selected is None else selected.chosen.kernel_x
     kernel = family.at(1.0) if chosen is None else chosen
     basis = _basis(kernel, search, data, auto=isinstance(kernel_x, str))
+    kept = sample.owned() if sample.n <= model.support_size else None
+    blocks = feature_blocks(model, basis, rows)
+    return ReducedLogistic(data, selected, kernel, basis, blocks, kept)
+
+
+def feature_blocks(model: LogisticParameters, basis: Basis, rows: Rows) -> Blocks:
+    """Return the values of a basis at rows, in blocks.
+
+    Parameters
+    ----------
+    model : LogisticParameters
+        The estimator.
+    basis : Basis
+        The basis.
+    rows : Rows
+        The rows.
+    """
 
     def features(block: slice) -> Vector:
         return host_features(basis, rows.read(block.start, block.stop))
 
     workers = executor_for(rows, model.executor)
-    blocks = Blocks(rows.n, basis.rank, features, search.intercept, workers)
-    return ReducedLogistic(data, selected, kernel, basis, blocks)
+    return Blocks(rows.n, basis.rank, features, bool(model.fit_intercept), workers)
 
 
 def _basis(

@@ -1,40 +1,59 @@
 """What estimators of conditional distributions share: questions and incremental updates."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
-from copy import copy
-from dataclasses import replace
+from abc import abstractmethod
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from jointdist._array import Vector, to_numpy
-from jointdist._params import NestedParameters
 from jointdist._rules import Seed, Text, require
+from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
-from jointdist.data.sample import Sample
 from jointdist.data.table import Rows, as_weights
-from jointdist.data.updates import joined, without
-from jointdist.distributions.conditional import Conditional
+from jointdist.distributions.device_answers import answering
 from jointdist.distributions.linear import LinearDistributions
 from jointdist.errors import ToleranceWarning, warn_user
 from jointdist.lowrank.basis import Basis
 from jointdist.lowrank.moments import Moments
-from jointdist.lowrank.reduction import moments
-from jointdist.models._arguments import PairedData, read_x, y_for_Y
+from jointdist.models._arguments import read_x, y_for_Y
+from jointdist.models.exact_updates import ExactUpdates
+from jointdist.models.kept_sample import KeptSample
 from jointdist.programs import Solution
 from jointdist.selection.specification import Selected, Selection
 
-__all__ = ["DistributionEstimator", "Fitted"]
+__all__ = ["DistributionEstimator", "Fit", "Fitted"]
 
-_DIGITS = 3  # digits of the moments that a downdate may lose before they are summed anew
 _SOLVED = {"regularization", "positivity", "marginals", "normalization", "grid_rows"}
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """What all fits of an estimator have in common, the first one and its updates.
+
+    Attributes
+    ----------
+    chosen : object
+        The hyperparameters: a frozen value with ``strength`` and ``selected``.
+    seed : int
+        The seed of choices of rows.
+    columns : dict
+        ``n_features_in_``, and ``feature_names_in_`` if the columns of X have names.
+    """
+
+    chosen: Any
+    seed: int
+    columns: dict[str, Any]
 
 
 class Fitted(Protocol):
     """A fitted model of the conditional distributions of Y given X."""
+
+    @property
+    def kept(self) -> KeptSample:
+        """What is kept of the sample."""
 
     def of_y(self, x: Rows) -> LinearDistributions:
         """Return the distributions of Y given rows of X."""
@@ -43,7 +62,7 @@ class Fitted(Protocol):
         """Return the energy scores of the distributions at rows, and of the marginal."""
 
 
-class DistributionEstimator(RegressorMixin, NestedParameters, BaseEstimator, ABC):
+class DistributionEstimator(RegressorMixin, ExactUpdates):
     """An estimator of the conditional distributions of Y given X.
 
     Each estimator writes its algorithm in ``fit``; here is what follows from a fit.
@@ -62,9 +81,10 @@ class DistributionEstimator(RegressorMixin, NestedParameters, BaseEstimator, ABC
     moments_: Moments
     solution_: Solution
     coefficients_: Vector
-    _data: PairedData
     _chosen: Any  # the hyperparameters: a frozen value with `strength` and `selected`
+    _columns: dict[str, Any]  # `n_features_in_`, and the names of columns if there are any
     _fitted: Fitted
+    _seed: int
     _caller = ""  # the estimator that users call, if this one is a part of it
 
     @abstractmethod
@@ -80,8 +100,9 @@ class DistributionEstimator(RegressorMixin, NestedParameters, BaseEstimator, ABC
             Rows of X.
         """
         check_is_fitted(self)
-        dist = Conditional(self._fitted.of_y(self._read_x("predict", "X", X)))
-        return dist.mean() if self._data.encodings[1].numeric else dist.mode()
+        rows = self._read_x("predict", "X", X)
+        dist = answering(self._fitted.of_y(rows), rows)
+        return dist.mean() if self._encodings[1].numeric else dist.mode()
 
     @y_for_Y
     def score(  # pyrefly: ignore[bad-override]  # Y, not y
@@ -109,54 +130,6 @@ class DistributionEstimator(RegressorMixin, NestedParameters, BaseEstimator, ABC
         if marginal <= 0:  # Y is constant, and so is the sample: nothing to forecast
             return 1.0 if own <= 0 else 0.0
         return 1 - own / marginal
-
-    @y_for_Y
-    def partial_fit(self, X: object, Y: object, sample_weight: object = None) -> Self:
-        """Add rows: exactly the fit to all rows, with the landmarks of the first fit.
-
-        Warns when the landmarks of the first fit do not represent the new rows. Polynomial
-        models have no landmarks. A model that is not fitted yet is fitted, with a warning:
-        length scales and landmarks then come from the first rows alone.
-
-        Parameters
-        ----------
-        X, Y, sample_weight
-            As in :meth:`fit`.
-        """
-        if not hasattr(self, "solution_"):
-            msg = (
-                f"{self._name}.partial_fit: the model is not fitted; length scales and "
-                "landmarks are chosen from these rows alone. Call `fit` on typical rows first."
-            )
-            warn_user(msg, ToleranceWarning)
-            return self.fit(X, Y, sample_weight)
-        new = Sample.paired(*self._read_pair("partial_fit", X, Y), sample_weight)
-        self._check()
-        data = replace(self._data, sample=joined(self._data.sample, new))
-        return self._update(lambda: self.moments_ + self._moments(new), data)
-
-    @y_for_Y
-    def forget(self, X: object, Y: object, sample_weight: object = None) -> Self:
-        """Remove rows: exactly the fit to the other rows, with the same landmarks.
-
-        Landmarks stay as they are, also those that are among the removed rows.
-
-        Parameters
-        ----------
-        X, Y, sample_weight
-            Rows that the model was fitted to, with their weights.
-        """
-        check_is_fitted(self)
-        old = Sample.paired(*self._read_pair("forget", X, Y), sample_weight)
-        data = replace(self._data, sample=without(self._data.sample, old))
-        self._check()
-
-        def rest() -> Moments:
-            sums = self.moments_ - self._moments(old)
-            lost = sums.lost_digits(self.moments_) > _DIGITS
-            return self._moments(data.sample) if lost else sums  # rounding is left behind
-
-        return self._update(rest, data)
 
     def refit(self, **params: Any) -> Self:
         """Return the model with another ridge or other constraints, without a pass over rows.
@@ -195,10 +168,10 @@ class DistributionEstimator(RegressorMixin, NestedParameters, BaseEstimator, ABC
         rule = 'a number of at least 0; "auto" needs `fit`'
         auto = isinstance(ridge, str) and ridge == "auto"
         require(not auto, where, "regularization", rule, ridge)
-        model = copy(self).set_params(**params)
+        model = self._as_fitted().set_params(**params)
         if "regularization" in params:  # nothing selected this ridge
             model._chosen = replace(model._chosen, selected=None)  # noqa: SLF001
-        model._check()  # noqa: SLF001
+        model._check_again(where)  # noqa: SLF001
         return model._solve_again()  # noqa: SLF001
 
     def __sklearn_tags__(self) -> Any:
@@ -212,9 +185,9 @@ class DistributionEstimator(RegressorMixin, NestedParameters, BaseEstimator, ABC
     def _check(self) -> None:
         """Raise unless the parameters obey their rules."""
 
-    @abstractmethod
-    def _update(self, sums: Callable[[], Moments], data: PairedData) -> Self:
-        """Fit to changed rows, whose moments are had at the cost of the change."""
+    def _check_again(self, where: str) -> None:  # noqa: ARG002  # others need it
+        """Raise unless a fitted model can have the parameters of a refit."""
+        self._check()
 
     @abstractmethod
     def _solve_again(self) -> Self:
@@ -224,45 +197,42 @@ class DistributionEstimator(RegressorMixin, NestedParameters, BaseEstimator, ABC
     def _name(self) -> str:
         return self._caller or type(self).__name__
 
-    def _ridge(self, chosen: Any, sample: Sample) -> float:
+    @property
+    def _encodings(self) -> tuple[Encoding, Encoding]:
+        return self._fitted.kept.encodings
+
+    def _ridge(self, chosen: Any, size: float) -> float:
         """Return the ridge: the one given, or as strong as the one selected."""
         if isinstance(self.regularization, str):
-            return float(chosen.strength / sample.size)
+            return float(chosen.strength / size)
         return float(self.regularization)
 
-    def _keep(
-        self, data: PairedData, chosen: Any, solution: Solution, **learned: Any
-    ) -> Self:
-        """Set all fitted attributes at once, and warn if the solution is inexact.
+    @property
+    def _fit(self) -> Fit:
+        """What the fit has in common with its updates."""
+        return Fit(self._chosen, self._seed, self._columns)
 
-        Attributes of an earlier fit that this one does not have are removed.
-        """
+    def _keep(self, fit: Fit, fitted: Any, **learned: Any) -> Self:
+        """Set all fitted attributes at once, and warn if the solution is inexact."""
+        solution, columns = fitted.solution, fit.columns
         if not solution.status.ok:
             msg = f"{self._name}: {solution.status.value} {solution!r}"
             warn_user(msg, ToleranceWarning)
-        learned |= data.columns
+        learned |= columns | {"_columns": columns, "_fitted": fitted, "_seed": fit.seed}
         learned |= {"solution_": solution, "coefficients_": solution.value}
-        learned |= {"selection_": chosen.selected, "_data": data, "_chosen": chosen}
-        earlier = vars(self).get("_names", frozenset())
-        kept = {name: value for name, value in vars(self).items() if name not in earlier}
-        self.__dict__ = kept | learned | {"_names": frozenset(learned)}
-        return self
-
-    def _moments(self, rows: Sample) -> Moments:
-        weights, executor = rows.weights, self.executor
-        maps = self.basis_x_.map, self.basis_y_.map
-        return moments(*maps, rows.x, rows.y, sample_weight=weights, executor=executor)
+        learned |= {"selection_": fit.chosen.selected, "_chosen": fit.chosen}
+        return self._set_fitted(learned)
 
     def _read_x(self, method: str, name: str, X: object) -> Rows:
         where = f"{self._name}.{method}"
-        return read_x(self, self._data.encodings[0], X, where=where, name=name)
+        return read_x(self, self._encodings[0], X, where=where, name=name)
 
     def _read_pair(
         self, method: str, X: object, Y: object, *, paired: bool = True
     ) -> tuple[Rows, Rows]:
         where = f"{self._name}.{method}"
         x = self._read_x(method, "X", X)
-        y = self._data.encodings[1].encode(Y, where=where, name="Y", vector=True)
+        y = self._encodings[1].encode(Y, where=where, name="Y", vector=True)
         rule = f"as long as `X` ({x.n} rows)"
         require(not paired or x.n == y.n, where, "Y", rule, Text(f"{y.n} rows"))
         return x, y

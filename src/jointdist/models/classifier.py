@@ -1,21 +1,23 @@
 """Classification: the joint distribution of X and labels (paper, *Binary classification*)."""
 
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from jointdist._array import Vector
-from jointdist._params import NestedParameters
-from jointdist._rules import Seed, require
+from jointdist._rules import Seed, Text, require
+from jointdist.data.encoding import Coded
 from jointdist.data.executor import Executor
 from jointdist.data.labels import learn_labels
 from jointdist.distributions.conditional import Conditional
 from jointdist.kernels import Delta, Kernel
 from jointdist.lowrank.factor import Pivoting
 from jointdist.models._arguments import read_x, require_columns
+from jointdist.models._fitted_state import FittedState
 from jointdist.models._labelled import count_rows, encode_labels
 from jointdist.models.coefficients import Marginals, Positivity
 from jointdist.models.jdl import JointDistribution
@@ -28,7 +30,7 @@ __all__ = ["JointClassifier"]
 _NAME = "JointClassifier"
 
 
-class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
+class JointClassifier(ClassifierMixin, FittedState):
     r"""Class probabilities from the joint distribution of X and the labels.
 
     A :class:`~jointdist.JointDistribution` of X and the labels, with the kernel
@@ -48,7 +50,7 @@ class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
     positivity : str, default="none"
         As in :class:`~jointdist.JointDistribution`. Probabilities are proper anyway; other
         values than ``"none"`` make the joint distribution itself proper.
-    grid_rows : int, default=20_000
+    grid_rows, support_size
         As in :class:`~jointdist.JointDistribution`.
     class_weight : "balanced" or dict of labels to numbers, optional
         The weight of each class, which multiplies that of its rows: the model is that of a
@@ -89,6 +91,9 @@ class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
     array([0.8])
     """
 
+    classes_: NDArray[Any]
+    joint_: JointDistribution
+
     def __init__(
         self,
         kernel_x: Kernel | str = "auto",
@@ -100,6 +105,7 @@ class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
         marginals: Marginals = "exact",
         positivity: Positivity = "none",
         grid_rows: int = 20_000,
+        support_size: int = 65_536,
         class_weight: object = None,
         selection: Selection | None = None,
         random_state: Seed = None,
@@ -114,6 +120,7 @@ class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
         self.marginals = marginals
         self.positivity = positivity
         self.grid_rows = grid_rows
+        self.support_size = support_size
         self.class_weight = class_weight
         self.selection = selection
         self.random_state = random_state
@@ -140,9 +147,8 @@ class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
         """
         labels = learn_labels(y, n=count_rows(_NAME, X), where=_NAME)
         table = encode_labels(_NAME, X, labels, sample_weight, self.class_weight)
-        self.joint_ = self._unfitted().fit(X, *table)
-        self.classes_ = labels.classes
-        return self
+        joint = self._unfitted().fit(X, *table)
+        return self._set_fitted({"joint_": joint, "classes_": labels.classes})
 
     def partial_fit(
         self, X: object, y: object, classes: object = None, sample_weight: object = None
@@ -163,21 +169,68 @@ class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
             As in :meth:`fit`.
         """
         where = f"{_NAME}.partial_fit"
-        named = isinstance(self.class_weight, str)
-        rule = "None or a dict, as shares are not known of rows to come"
-        require(not named, where, "class_weight", rule, self.class_weight)
-        first = not hasattr(self, "joint_")
-        seen = None if first else self.classes_
-        labels = learn_labels(y, n=count_rows(where, X), where=where, classes=seen)
-        if classes is not None:
-            given, found = np.unique(np.asarray(classes)).tolist(), labels.classes.tolist()
-            rule = f"the labels of the first rows, {found}"
-            require(given == found, where, "classes", rule, given)
+        if hasattr(self, "joint_"):
+            self._require_classes(where, classes, self.classes_)
+            table = self._read(where, X, y, sample_weight)
+            return self._with(copy(self.joint_).partial_fit(X, *table))
+        self._require_weights(where)
+        labels = learn_labels(y, n=count_rows(where, X), where=where)
+        self._require_classes(where, classes, labels.classes)
         table = encode_labels(_NAME, X, labels, sample_weight, self.class_weight)
-        joint = self._unfitted() if first else self.joint_
-        self.joint_ = joint.partial_fit(X, *table)
-        self.classes_ = labels.classes
-        return self
+        joint = self._unfitted().partial_fit(X, *table)
+        return self._set_fitted({"joint_": joint, "classes_": labels.classes})
+
+    def forget(self, X: object, y: object, sample_weight: object = None) -> Self:
+        """Remove rows: exactly the fit to the other rows, with the same landmarks.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows that the model was fitted to, with their labels and weights.
+        """
+        check_is_fitted(self)
+        table = self._read(f"{_NAME}.forget", X, y, sample_weight)
+        return self._with(copy(self.joint_).forget(X, *table))
+
+    def fit_like(self, X: object, y: object, sample_weight: object = None) -> Self:
+        """Return a new model of other rows, with the landmarks and settings of this one.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`; labels are those of this model.
+        """
+        check_is_fitted(self)
+        table = self._read(f"{_NAME}.fit_like", X, y, sample_weight)
+        return copy(self)._with(self.joint_.fit_like(X, *table))  # noqa: SLF001
+
+    def merge(self, other: Self) -> Self:
+        """Return a new model of the rows of both, exactly: sums add.
+
+        Parameters
+        ----------
+        other : JointClassifier
+            A model with the same landmarks, made by :meth:`fit_like` or from a copy.
+        """
+        check_is_fitted(self)
+        fitted = type(other) is type(self) and hasattr(other, "joint_")
+        rule = f"a fitted {_NAME}"
+        require(fitted, f"{_NAME}.merge", "other", rule, Text(f"{other!r}"))
+        return copy(self)._with(self.joint_.merge(other.joint_))  # noqa: SLF001
+
+    def refit(self, **params: Any) -> Self:
+        """Return the model with another ridge or other constraints, without a pass over rows.
+
+        Parameters
+        ----------
+        **params
+            New values of ``regularization``, ``positivity``, ``marginals`` or ``grid_rows``,
+            as in :meth:`JointDistribution.refit <jointdist.JointDistribution.refit>`.
+        """
+        check_is_fitted(self)
+        joint = self.joint_.refit(**params)
+        model = self._as_fitted().set_params(**params)
+        return model._set_fitted({"joint_": joint, "classes_": self.classes_})  # noqa: SLF001
 
     def given(self, x: object = None, *, y: object = None) -> Conditional:
         """Return the distributions of labels given rows of X, or of X given labels.
@@ -273,6 +326,33 @@ class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
         tags.input_tags.categorical = tags.input_tags.string = True
         return tags
 
+    def _with(self, joint: JointDistribution) -> Self:
+        """Set another joint distribution of the same labels."""
+        self.__dict__ |= {"joint_": joint}
+        return self
+
+    def _read(
+        self, where: str, X: object, y: object, sample_weight: object
+    ) -> tuple[Coded, Vector | None]:
+        """Return labels of the fitted classes, and the weights of their rows."""
+        self._require_weights(where)
+        labels = learn_labels(y, n=count_rows(where, X), where=where, classes=self.classes_)
+        weight = self._settings["class_weight"] if hasattr(self, "_settings") else None
+        return encode_labels(_NAME, X, labels, sample_weight, weight)
+
+    def _require_weights(self, where: str) -> None:
+        """Raise if the weights of classes depend on all rows."""
+        fitted = vars(self).get("_settings", {}).get("class_weight", self.class_weight)
+        rule = "None or a dict, as shares are not known of rows to come"
+        require(not isinstance(fitted, str), where, "class_weight", rule, fitted)
+
+    def _require_classes(self, where: str, classes: object, found: NDArray[Any]) -> None:
+        """Raise if the labels that users name are not those of the first rows."""
+        if classes is not None:
+            given, seen = np.unique(np.asarray(classes)).tolist(), found.tolist()
+            rule = f"the labels of the first rows, {seen}"
+            require(given == seen, where, "classes", rule, given)
+
     def _unfitted(self) -> JointDistribution:
         """Return the estimator of the joint distribution of X and the labels."""
         arguments = self.get_params(deep=False)
@@ -287,7 +367,7 @@ class JointClassifier(ClassifierMixin, NestedParameters, BaseEstimator):
         positive.
         """
         check_is_fitted(self)
-        encoding, _ = self.joint_._data.encodings  # noqa: SLF001
+        encoding, _ = self.joint_._encodings  # noqa: SLF001
         x = read_x(self, encoding, X, where=f"{_NAME}.{method}")
         dists = self.joint_._fitted.of_y(x)  # noqa: SLF001
         labels, sums = dists.support.distinct

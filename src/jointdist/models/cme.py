@@ -1,6 +1,5 @@
 """Conditional mean embedding, CME: low-rank or full (paper, appendix)."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Literal, Self, TypeAlias, cast
@@ -9,15 +8,16 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from jointdist._array import Index, to_numpy
-from jointdist._rules import Seed, require, require_kind
-from jointdist.data.executor import Executor, executor_for
+from jointdist._rules import Seed, require_kind
+from jointdist.data.executor import Executor, executor_for, executor_like
 from jointdist.distributions.conditional import Conditional
+from jointdist.distributions.device_answers import answering
 from jointdist.kernels import Kernel
 from jointdist.lowrank.basis import Basis, double_orthogonal, host_features
 from jointdist.lowrank.factor import Pivoting
 from jointdist.lowrank.moments import Moments
 from jointdist.lowrank.randomized import SUBSAMPLE
-from jointdist.lowrank.reduction import Reduction, reduce_sample
+from jointdist.lowrank.reduction import Reduced, reduce_sample
 from jointdist.models._arguments import (
     PairedData,
     read_pair,
@@ -25,11 +25,13 @@ from jointdist.models._arguments import (
     require_numbers_alone,
     y_for_Y,
 )
+from jointdist.models._embedding_arguments import require_embedding
 from jointdist.models._kernel_fits import factoring, fit_options, is_exact, warn_if_missed
-from jointdist.models.base import DistributionEstimator
-from jointdist.models.embedding import Embedding
+from jointdist.models.base import DistributionEstimator, Fit
+from jointdist.models.embedding import Embedding, SolvedEmbedding, fit_embedding
 from jointdist.models.embedding_trials import embedding_objective, fit_without
 from jointdist.models.full_embedding import full_embedding
+from jointdist.models.kept_sample import KeptSample, support_plan
 from jointdist.programs import Solution, closed_form, embedding
 from jointdist.programs.embedding import Scope
 from jointdist.selection.kernel_search import Chosen, KernelSearch, select_kernels
@@ -89,6 +91,8 @@ class ConditionalMeanEmbedding(DistributionEstimator):
         Eq. `optgenCME`.
     grid_rows : int, default=20_000
         The most rows on which ``"sample"`` holds; of more, on a random choice.
+    support_size : int, default=65_536
+        As in :class:`~jointdist.JointDistribution`.
     selection : Selection, optional
         As in :class:`~jointdist.JointDistribution`; constraints do not take part. For the
         energy score the missing mass is put at zero, as it is for means.
@@ -148,7 +152,9 @@ class ConditionalMeanEmbedding(DistributionEstimator):
     kernel_y_: Kernel
     _chosen: Chosen
     _fitted: Embedding  # pyrefly: ignore[bad-override-mutable-attribute]
-    _reduction: Reduction
+    _reduction: Reduced
+    _few: bool  # whether landmarks were chosen from so few rows that factors are exact
+    _was_free: bool
 
     def __init__(
         self,
@@ -163,6 +169,7 @@ class ConditionalMeanEmbedding(DistributionEstimator):
         normalization: Scope = "none",
         positivity: CmePositivity = "projected",
         grid_rows: int = 20_000,
+        support_size: int = 65_536,
         selection: Selection | None = None,
         random_state: Seed = None,
         executor: Executor | None = None,
@@ -178,6 +185,7 @@ class ConditionalMeanEmbedding(DistributionEstimator):
         self.normalization = normalization
         self.positivity = positivity
         self.grid_rows = grid_rows
+        self.support_size = support_size
         self.selection = selection
         self.random_state = random_state
         self.executor = executor
@@ -201,9 +209,7 @@ class ConditionalMeanEmbedding(DistributionEstimator):
         data = read_pair(self._name, X, Y, sample_weight, self.random_state)
         require_numbers_alone(self._name, self.positivity, data.encodings[1:])
         chosen = select_kernels(data.sample, data.encodings, self._search(data), data.rng)
-        if not self.low_rank:
-            return self._learn_in_full(data, chosen)
-        return self._learn(data, chosen, self._reduced(data, chosen))
+        return self._learn_anew(data, chosen)
 
     def given(self, x: object) -> Conditional:
         """Return the distribution of Y for each row of ``x``, with means Eq. `CMEeq1hat`.
@@ -214,7 +220,8 @@ class ConditionalMeanEmbedding(DistributionEstimator):
             Conditions on X; a vector if X has one column.
         """
         check_is_fitted(self)
-        return Conditional(self._fitted.of_y(self._read_x("given", "x", x)))
+        rows = self._read_x("given", "x", x)
+        return answering(self._fitted.of_y(rows), rows)
 
     def _check(self) -> None:
         require_selection(self._name, self.selection, self.verbose)
@@ -223,24 +230,11 @@ class ConditionalMeanEmbedding(DistributionEstimator):
             regularization=self.regularization,
             tol=self.tol,
             grid_rows=self.grid_rows,
+            support_size=self.support_size,
         )
         require_kind(self._name, "normalization", self.normalization, Scope)
         require_kind(self._name, "positivity", self.positivity, CmePositivity)
-        where, ridge = self._name, self.regularization
-        require(ridge != 0, where, "regularization", "positive", ridge)
-        known = isinstance(self.low_rank, bool)
-        require(known, where, "low_rank", "True or False", self.low_rank)
-        rule = 'another than "ratio", as there is no joint distribution'
-        criterion = None if self.selection is None else self.selection.criterion
-        require(criterion != "ratio", where, "selection", rule, self.selection)
-        tried = None if self.selection is None else self.selection.regularizations
-        rule = "of positive ridges"
-        require(not tried or min(tried) > 0, where, "selection", rule, self.selection)
-        free, rule = self.normalization == "none", '"none" without `low_rank`'
-        require(self.low_rank or free, where, "normalization", rule, self.normalization)
-        rule = '"projected", "isotonic" or "none" without `low_rank`'
-        free = self._scope == "none"
-        require(self.low_rank or free, where, "positivity", rule, self.positivity)
+        require_embedding(self, self._name, self._scope)
 
     @property
     def _scope(self) -> Scope:
@@ -288,28 +282,43 @@ class ConditionalMeanEmbedding(DistributionEstimator):
             verbose=self.verbose,
         )
 
-    def _reduced(self, data: PairedData, chosen: Chosen) -> Reduction:
-        """Factor both kernel matrices."""
-        options = fit_options(self, data)
+    def _learn_anew(self, data: PairedData, chosen: Chosen) -> Self:
+        """Factor both kernel matrices, or invert that of X in full, and solve."""
+        size, fit = self.support_size, Fit(chosen, data.seed, data.columns)
+        if not self.low_rank:
+            data = replace(data, sample=data.sample.counted)
+            kept = KeptSample.of(data, size)
+            return self._learn_in_full(kept, fit)
+        options = fit_options(self, data.sample, data.rng)
         options["tol"] = options["tol"] if self._is_free else self.tol
         options["pivoting"] = self._pivoting(data.sample.n)
         kernels, rows = (chosen.kernel_x, chosen.kernel_y), (data.sample.x, data.sample.y)
-        return reduce_sample(*kernels, *rows, **options)
+        plan = support_plan(data, size)
+        reduction = reduce_sample(*kernels, *rows, **options, plan=plan)
+        kept = KeptSample.of(data, size, reduction.support)
+        exact = is_exact(self.max_rank, data.sample)
+        return self._learn(kept, fit, reduction.small, few=exact)
 
     def _learn(
         self,
-        data: PairedData,
-        chosen: Chosen,
-        reduction: Reduction,
+        kept: KeptSample,
+        fit: Fit,
+        reduction: Reduced,
         bases: tuple[Basis, Basis] | None = None,
+        *,
+        few: bool | None = None,
     ) -> Self:
-        """Solve for the coefficients, Eq. `eq:lowrankprog`, and keep the embedding."""
+        """Solve for the coefficients, Eq. `eq:lowrankprog`; ``few`` by default as before."""
         x, y = bases or double_orthogonal(reduction, centred=False)
-        ridge = self._ridge(chosen, data.sample)
-        mean, goal = embedding_objective(reduction.moments, x, y, ridge)
+        sums, ridge, pairs = (
+            reduction.moments,
+            self._ridge(fit.chosen, kept.size),
+            kept.pairs,
+        )
+        mean, goal = embedding_objective(sums, x, y, ridge)
         scopes = {self.normalization, self._scope}
         most = self.grid_rows if "sample" in scopes else 0
-        grid = data.sample.choose(most, data.seed)
+        grid = pairs.choose(most, fit.seed)
         found: Solution
         if scopes == {"none"}:
             found = closed_form(goal)
@@ -320,27 +329,25 @@ class ConditionalMeanEmbedding(DistributionEstimator):
                 mean,
                 normalization=self.normalization,
                 positivity=self._scope,
-                features=host_features(x, data.sample.x.take(grid)) if most else None,
+                features=host_features(x, pairs.x.take(grid)) if most else None,
             )
-        fitted = Embedding.of(
-            data,
-            found,
-            (x, y),
-            reduction.y.map.landmarks,
-            to_numpy(y.expansion) @ found.value,
+        solved = SolvedEmbedding(
+            solution=found,
+            bases=(x, y),
+            points=reduction.y.map.landmarks,
+            weights=to_numpy(y.expansion) @ found.value,
             ridge=ridge,
-            positivity=self.positivity,
-            executor=executor_for(data.sample.x, self.executor),
+            mean=to_numpy(y.rotation).T @ to_numpy(sums.sum_y) / sums.weight,
         )
+        executor = executor_like(x.map.core, self.executor)
         return self._keep(
-            data,
-            chosen,
-            found,
-            kernel_x_=chosen.kernel_x,
-            kernel_y_=chosen.kernel_y,
-            _fitted=fitted,
+            fit,
+            fit_embedding(kept, solved, self.positivity, executor),
+            kernel_x_=fit.chosen.kernel_x,
+            kernel_y_=fit.chosen.kernel_y,
             _reduction=reduction,
             _was_free=self._is_free,
+            _few=self._few if few is None else few,
             basis_x_=x,
             basis_y_=y,
             moments_=reduction.moments,
@@ -348,44 +355,44 @@ class ConditionalMeanEmbedding(DistributionEstimator):
             grid_rows_=grid,
         )
 
-    def _learn_in_full(self, data: PairedData, chosen: Chosen) -> Self:
+    def _learn_in_full(self, kept: KeptSample, fit: Fit) -> Self:
         """Invert the kernel matrix of all rows, and keep the embedding."""
-        data = replace(data, sample=data.sample.counted)
-        ridge = self._ridge(chosen, data.sample)
-        executor = executor_for(data.sample.x, self.executor)
-        kernels = chosen.kernel_x, chosen.kernel_y
-        fitted = full_embedding(data, kernels, ridge, self.positivity, executor)
+        ridge = self._ridge(fit.chosen, kept.size)
+        executor = executor_for(kept.all_rows.x, self.executor)
+        kernels = fit.chosen.kernel_x, fit.chosen.kernel_y
+        fitted = full_embedding(kept, kernels, ridge, self.positivity, executor)
         return self._keep(
-            data,
-            chosen,
-            fitted.solution,
-            kernel_x_=chosen.kernel_x,
-            kernel_y_=chosen.kernel_y,
-            _fitted=fitted,
+            fit,
+            fitted,
+            kernel_x_=fit.chosen.kernel_x,
+            kernel_y_=fit.chosen.kernel_y,
             basis_x_=fitted.basis_x,
             regularization_=ridge,
             grid_rows_=np.empty(0, dtype=np.intp),
         )
 
-    def _update(self, sums: Callable[[], Moments], data: PairedData) -> Self:
-        exact = self._is_free and is_exact(self.max_rank, self._data.sample)
-        if not self.low_rank or not hasattr(self, "_reduction") or exact:
-            return self._anew(data)
-        reduction = self._reduction.changed(sums(), data.sample.x, data.sample.y)
+    @property
+    def _adds(self) -> bool:
+        """Whether the model is solved from sums: not in full, nor with exact factors."""
+        kept = self._fitted.kept.rows is not None
+        return self.low_rank and not (self._is_free and self._few and kept)
+
+    def _update(self, kept: KeptSample, sums: Moments | None) -> Self:
+        if sums is None:
+            return self._anew(kept)
+        reduction = self._reduction.changed(sums)
         warn_if_missed(self._name, self._reduction, reduction, self.tol)
-        return self._learn(data, self._chosen, reduction)
+        return self._learn(kept, self._fit, reduction)
 
     def _solve_again(self) -> Self:
-        few = is_exact(self.max_rank, self._data.sample)
-        same = not few or self._is_free == getattr(self, "_was_free", None)
-        if not self.low_rank or not hasattr(self, "_reduction") or not same:
-            return self._anew(self._data)
+        kept = self._fitted.kept
+        if not self.low_rank or (self._few and self._is_free != self._was_free):
+            return self._anew(kept)
         bases = self.basis_x_, self.basis_y_
-        return self._learn(self._data, self._chosen, self._reduction, bases)
+        return self._learn(kept, self._fit, self._reduction, bases)
 
-    def _anew(self, data: PairedData) -> Self:
+    def _anew(self, kept: KeptSample) -> Self:
         """Fit with the hyperparameters that were selected, but new landmarks."""
-        data = replace(data, rng=np.random.default_rng(data.seed))
-        if not self.low_rank:
-            return self._learn_in_full(data, self._chosen)
-        return self._learn(data, self._chosen, self._reduced(data, self._chosen))
+        rng, seed = np.random.default_rng(self._seed), self._seed
+        data = PairedData(kept.all_rows, kept.encodings, self._columns, rng, seed)
+        return self._learn_anew(data, self._chosen)

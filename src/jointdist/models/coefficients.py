@@ -74,11 +74,15 @@ class Problem:
     moments : Moments
         The moments of the features.
     sample : Sample
-        The rows, for constraints on them.
+        Paired rows, for constraints on them.
     marginals : {"free", "total", "exact"}
         What is normalised.
     executor : Executor
         Runs the row blocks.
+    few : Sample, optional
+        Fewer paired rows, by which ridges are chosen.
+    points : tuple of Rows, optional
+        The support points of X and Y, if these are not the rows.
     """
 
     x: Basis
@@ -87,28 +91,46 @@ class Problem:
     sample: Sample
     marginals: Marginals
     executor: Executor
+    few: Sample | None = None
+    points: tuple[Rows, Rows] | None = None
 
-    def support_x(self, encoding: Encoding) -> KernelSupport:
-        """Return the sample of X as support points."""
-        return self._support(self.x, encoding, self.sample.x, self.moments.sum_x, None)
+    @property
+    def judged(self) -> Sample:
+        """Paired rows by whose leave-one-out errors ridges are chosen."""
+        return self.sample if self.few is None else self.few
 
-    def support_y(self, encoding: Encoding) -> KernelSupport:
-        """Return the sample of Y as support points, with the sums of their powers."""
+    @property
+    def grid_sides(self) -> tuple[Rows, Rows]:
+        """The points of X and Y on whose grid bounds of the functions hold."""
+        if self.points is not None:
+            return self.points
+        rows = self.sample.counted
+        return rows.x, rows.y
+
+    def support_x(self, points: SupportPoints) -> KernelSupport:
+        """Return points of X as a support, with the means of the functions of X."""
+        sums, powers = self.moments, None
+        if points.merged is not None and sums.powers_x is not None:
+            powers = _rotated(self.x, to_numpy(sums.powers_x) / sums.weight)
+        return self._support(self.x, points, sums.sum_x, powers)
+
+    def support_y(self, points: SupportPoints) -> KernelSupport:
+        """Return points of Y as a support, with the sums of their powers."""
         sums = self.moments
         powers = _rotated(self.y, to_numpy(sums.powers_y) / sums.weight)
-        return self._support(self.y, encoding, self.sample.y, sums.sum_y, powers)
+        return self._support(self.y, points, sums.sum_y, powers)
+
+    def sample_y(self, encoding: Encoding) -> KernelSupport:
+        """Return the sample of Y as a support."""
+        sample = self.sample
+        points = SupportPoints(sample.y, encoding, sample.weights, self.executor)
+        return self.support_y(points)
 
     def _support(
-        self,
-        basis: Basis,
-        encoding: Encoding,
-        rows: Rows,
-        sums: Array,
-        powers: Vector | None,
+        self, basis: Basis, points: SupportPoints, sums: Array, powers: Vector | None
     ) -> KernelSupport:
         ones = np.insert(to_numpy(sums) / self.moments.weight, 0, 1.0)
         mean = _rotated(basis, ones[:, None])[1:, 0]
-        points = SupportPoints(rows, encoding, self.sample.weights, self.executor)
         return KernelSupport.of(points, basis, mean, powers)
 
 
@@ -169,7 +191,7 @@ def solve(
         case "none" | "projected" | "isotonic":
             return closed_form(goal)
         case "tightened":
-            return tightened(goal, *sample_bounds(*sides, problem.executor))
+            return tightened(goal, *_bounds(problem))
         case "pointwise":
             return spectral_ball(goal, 1 / norm_bound(*sides, problem.moments.weight))
         case "rotated":
@@ -190,6 +212,12 @@ def solve(
             return grid_positive(goal, F_y, F_x)
 
 
+def _bounds(problem: Problem) -> tuple[Vector, Vector]:
+    """Return the bounds of products of basis functions over the grid of support points."""
+    x, y = problem.grid_sides
+    return sample_bounds(problem.y, problem.x, y, x, problem.executor)
+
+
 def path(problem: Problem, positivity: str) -> Callable[[float | Vector], Vector]:
     """Return the coefficients as a function of the ridge, for choosing it.
 
@@ -205,7 +233,7 @@ def path(problem: Problem, positivity: str) -> Callable[[float | Vector], Vector
     """
     goal, sides = objective(problem, 0.0), (problem.y, problem.x, problem.sample)
     if positivity == "tightened":
-        bounds = sample_bounds(*sides, problem.executor)
+        bounds = _bounds(problem)
         return lambda ridge: tightened(goal.at(ridge), *bounds).value
     if positivity == "rotated":
         most = np.asarray(norm_bound(*sides, problem.moments.weight))

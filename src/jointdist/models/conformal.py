@@ -4,13 +4,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import RegressorMixin, clone
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from jointdist._array import Index, Vector
-from jointdist._params import NestedParameters
 from jointdist._rules import Seed, Text, generator, is_number, require
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import executor_for
@@ -21,6 +20,8 @@ from jointdist.distributions.marginal import marginal_scores
 from jointdist.distributions.support_points import SupportPoints
 from jointdist.errors import warn_user
 from jointdist.models._arguments import read_pair, y_for_Y
+from jointdist.models._fitted_state import FittedState
+from jointdist.models.marginal_points import marginal_points
 from jointdist.projection.recalibration import Recalibration, proper, recalibrated
 from jointdist.scores.calibration import pit
 from jointdist.scores.losses import crps
@@ -31,7 +32,7 @@ __all__ = ["ConformalCalibration"]
 _NAME = "ConformalCalibration"
 
 
-class ConformalCalibration(RegressorMixin, NestedParameters, BaseEstimator):
+class ConformalCalibration(RegressorMixin, FittedState):
     r"""Conditional distributions with finite-sample marginal coverage, of any estimator.
 
     Split-conformal calibration: a clone of the estimator is fitted to some of the rows. The
@@ -82,6 +83,10 @@ class ConformalCalibration(RegressorMixin, NestedParameters, BaseEstimator):
     True
     """
 
+    estimator_: Any
+    recalibration_: Recalibration
+    _marginal: SupportPoints
+
     def __init__(
         self, estimator: Any, *, share: float = 0.2, random_state: Seed = None
     ) -> None:
@@ -119,10 +124,9 @@ class ConformalCalibration(RegressorMixin, NestedParameters, BaseEstimator):
         model.fit(_part(X, rows), _part(Y, rows), **weights)
         levels = pit(_proper(model, _part(X, held)), _part(Y, held), random_state=rng)
         recalibration = _recalibration(levels, calibration.weights)
-        executor = executor_for(train.y)
-        self._marginal = SupportPoints(train.y, encoding, train.weights, executor)
-        self.estimator_, self.recalibration_ = model, recalibration
-        return self
+        marginal = marginal_points(train, encoding, executor_for(train.y), 0)
+        learned = {"estimator_": model, "recalibration_": recalibration}
+        return self._set_fitted(learned | {"_marginal": marginal})
 
     def given(self, x: object) -> Conditional:
         """Return the recalibrated distributions of Y given rows of X.

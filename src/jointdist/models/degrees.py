@@ -151,7 +151,7 @@ def _enter(
             host_features(basis, side.read(0, held.n))
             for basis, side in ((problem.x, held.x), (problem.y, held.y))
         )
-        support, points = problem.support_y(data.encodings[1]), held.y.read(0, held.n)
+        support, points = problem.sample_y(data.encodings[1]), held.y.read(0, held.n)
         outcomes = Outcomes(support, to_numpy(points), held.weights, psi_y)
         return Trial(path(problem, search.positivity), psi_x, outcomes)
 

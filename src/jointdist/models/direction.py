@@ -1,68 +1,89 @@
 """Conditional distributions of one side of a joint distribution given the other."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from jointdist._array import Index, Vector, to_numpy
+from jointdist._array import Vector, to_numpy
 from jointdist.data.encoding import Encoding
-from jointdist.data.executor import Executor
-from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
 from jointdist.distributions.conditions import Fixed, Queries
 from jointdist.distributions.kernel_support import KernelSupport
 from jointdist.distributions.linear import LinearDistributions
 from jointdist.distributions.signed import Signed
+from jointdist.distributions.support_points import SupportPoints
 from jointdist.lowrank.basis import Basis, host_features
-from jointdist.lowrank.kernel_range import largest_kernel
 from jointdist.lowrank.novelty import TRUSTED
 from jointdist.lowrank.ridge import leave_one_out_residuals
 from jointdist.projection.isotonic import IsotonicProjector
 from jointdist.projection.projected import Projector
-from jointdist.projection.settings import SETTINGS
 
-__all__ = ["Direction"]
+__all__ = ["Direction", "Regression", "Typical", "calibrated", "is_projected"]
+
+
+def is_projected(positivity: str) -> bool:
+    """Tell whether distributions are projected when they are evaluated."""
+    return positivity in ("projected", "isotonic")
+
+
+@dataclass(frozen=True, eq=False)
+class Typical:
+    """Rows by which the ridge of a projection is chosen.
+
+    Attributes
+    ----------
+    points : array of shape (k, d)
+        The rows of the side whose distributions are asked, coded.
+    given : array of shape (k, d_given)
+        Those of the side that is given.
+    weights : array of shape (k,)
+        The weight of the rows that each of them represents.
+    own : array of shape (k,)
+        The weight that leaves the sample if one is left out.
+    few : SupportPoints, optional
+        Rows of the sample on which projections are compared, if not on all.
+    """
+
+    points: Vector
+    given: Vector
+    weights: Vector
+    own: Vector
+    few: SupportPoints | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Direction:
-    """The conditional distributions of one side given the other.
+    """The conditional distributions of one side given the other: a small value.
 
     Attributes
     ----------
     support : KernelSupport
         The support points of the distributions.
-    rows : Rows
-        The sample of their side.
     given : Basis
         The basis of the side that is given.
-    given_rows : Rows
-        The sample of that side.
-    given_encoding : Encoding
+    encoding : Encoding
         The columns of that side.
     H : array of shape (m, m_given)
         The coefficients.
-    ridge : array of shape (m, 1) or (1, m_given)
-        The ridge of the model.
     positivity : str
         Whether distributions are ``"projected"``, ``"isotonic"`` or left signed.
-    sample : Sample
-        The paired rows.
-    executor : Executor
-        Runs the row blocks.
+    most : float
+        The largest kernel of a row of the side that is given.
+    projector : Projector or IsotonicProjector, optional
+        What projects signed distributions, calibrated; None if they stay signed, or if they
+        are isotonic and this side is not one column of numbers.
+    support_error : float, default=0.0
+        By how much cdfs differ from those on all rows of the sample, at most.
     """
 
     support: KernelSupport
-    rows: Rows
     given: Basis
-    given_rows: Rows
-    given_encoding: Encoding
+    encoding: Encoding
     H: Vector
-    ridge: Vector
     positivity: str
-    sample: Sample
-    executor: Executor
+    most: float
+    projector: Projector | IsotonicProjector | None = None
+    support_error: float = 0.0
 
     def at(self, rows: Rows) -> LinearDistributions:
         """Return the distributions given rows of the other side."""
@@ -79,53 +100,101 @@ class Direction:
 
         Signed distributions do not revert.
         """
-        trusted = TRUSTED * (1 - self.given.relative_error) if self._is_projected else 0.0
+        projected = is_projected(self.positivity)
+        trusted = TRUSTED * (1 - self.given.relative_error) if projected else 0.0
         return Queries(
             rows,
             self.given,
             self.H.T,
-            self.executor,
-            self.given_encoding,
+            self.support.points.executor,
+            self.encoding,
             trusted=trusted,
-            most=self._largest_kernel,
+            most=self.most,
         )
 
-    @property
-    def _is_projected(self) -> bool:
-        return self.positivity in ("projected", "isotonic")
-
     def _proper(self, signed: LinearDistributions) -> LinearDistributions:
-        return self.projector.project(signed) if self._is_projected else signed
+        if not is_projected(self.positivity):
+            return signed
+        if self.projector is None:  # raises, as this side is not one column of numbers
+            where = self.support.points.rows.where
+            return IsotonicProjector.on(self.support, where).project(signed)
+        return self.projector.project(signed)
 
-    @cached_property
-    def _largest_kernel(self) -> float:
-        weights = self.sample.weights
-        return largest_kernel(self.given.map, self.given_rows, weights, self.executor)
 
-    @cached_property
-    def projector(self) -> Projector | IsotonicProjector:
-        """What projects signed distributions; its ridge has the best leave-one-out score."""
-        if self.positivity == "isotonic":
-            return IsotonicProjector.on(self.support, self.rows.where)
-        typical = self.sample.representatives(SETTINGS.tuning_rows)
-        points = to_numpy(self.rows.take(typical.rows))
-        left_out = self._leave_one_out(typical.rows, typical.own)
-        projector = Projector.on(self.support, self.support)
-        return projector.tuned(left_out, points, typical.weights)
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """A direction of a joint distribution as ridge regressions of its functions.
 
-    def _leave_one_out(self, rows: Index, w: Vector) -> Vector:
+    Attributes
+    ----------
+    support : KernelSupport
+        The support points of the distributions.
+    given : Basis
+        The basis of the side that is given.
+    H : array of shape (m, m_given)
+        The coefficients.
+    ridge : array of shape (m, 1) or (1, m_given)
+        The ridge of the model.
+    size : float
+        The weight of the sample.
+    """
+
+    support: KernelSupport
+    given: Basis
+    H: Vector
+    ridge: Vector
+    size: float
+
+    def leave_one_out(self, typical: Typical) -> Vector:
         r"""Return the coefficients at rows of the model fitted without each, in closed form.
 
         The mean of a function of this side is a ridge regression on those of the other.
+
+        Parameters
+        ----------
+        typical : Typical
+            The rows.
         """
-        basis, n = self.support.basis, self.sample.size
+        basis, n = self.support.basis, self.size
         c, c_given = (to_numpy(side.eigenvalues) / n for side in (basis, self.given))
         a = np.multiply.outer(c, c_given) + self.ridge
         inverse = np.divide(1.0, a, out=np.zeros_like(a), where=a > 0)
-        psi_given = host_features(self.given, self.given_rows.take(rows))
-        psi = host_features(basis, self.rows.take(rows))
-        leverage = (psi_given**2 @ inverse.T * c + 1) * (w / n)[:, None]
+        psi_given = host_features(self.given, typical.given)
+        psi = host_features(basis, typical.points)
+        leverage = (psi_given**2 @ inverse.T * c + 1) * (typical.own / n)[:, None]
         observed = psi * np.divide(1.0, c, out=np.zeros_like(c), where=c > 0)
         residuals = observed - psi_given @ self.H.T
         found: Vector = observed - leave_one_out_residuals(residuals, leverage)
         return found
+
+
+def calibrated(
+    model: Regression, positivity: str, typical: Typical | None
+) -> Projector | IsotonicProjector | None:
+    """Return the projector whose ridge has the best leave-one-out score; None if signed.
+
+    Parameters
+    ----------
+    model : Regression
+        The signed distributions.
+    positivity : str
+        Whether distributions are ``"projected"``, ``"isotonic"`` or left signed.
+    typical : Typical, optional
+        The rows that are left out; without any, the ridge is the default one.
+    """
+    support = model.support
+    if positivity == "isotonic" and support.points.is_scalar:
+        return IsotonicProjector.on(support, support.points.rows.where)
+    if positivity != "projected":
+        return None
+    projector = Projector.on(support, support)
+    if typical is None or not len(typical.points):
+        return projector
+    judge = projector if typical.few is None else projector.on_fewer(typical.few)
+    best = judge.best_ridge(
+        model.leave_one_out(typical),
+        typical.points,
+        typical.weights,
+        follow=True,
+    )
+    return projector.with_ridge(best)

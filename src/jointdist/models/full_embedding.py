@@ -8,11 +8,11 @@ from jointdist._rules import Text, require
 from jointdist.data.executor import Executor
 from jointdist.data.sample import Sample
 from jointdist.kernels import Delta, Kernel
-from jointdist.lowrank.basis import Basis, side_basis
+from jointdist.lowrank.basis import Basis, host_features, side_basis
 from jointdist.lowrank.features import FeatureMap, kernel_matrix
 from jointdist.lowrank.reduction import Factoring
-from jointdist.models._arguments import PairedData
-from jointdist.models.embedding import Embedding
+from jointdist.models.embedding import Embedding, SolvedEmbedding, fit_embedding
+from jointdist.models.kept_sample import KeptSample
 from jointdist.models.pivot_support import plain_basis
 from jointdist.programs import Solution
 
@@ -24,7 +24,7 @@ _JITTER = 1e-13  # of the trace, that makes a kernel matrix definite
 
 
 def full_embedding(
-    data: PairedData,
+    kept: KeptSample,
     kernels: tuple[Kernel, Kernel],
     ridge: float,
     positivity: str,
@@ -34,7 +34,7 @@ def full_embedding(
 
     Parameters
     ----------
-    data : PairedData
+    kept : KeptSample
         The rows of the fit, all of positive weight.
     kernels : tuple of Kernel
         The kernels of X and Y.
@@ -45,7 +45,7 @@ def full_embedding(
     executor : Executor
         Runs the row blocks.
     """
-    sample, (kernel_x, kernel_y) = data.sample, kernels
+    sample, (kernel_x, kernel_y) = kept.all_rows, kernels
     rule, got = f"at most {_MOST_ROWS:,} rows without `low_rank`", Text(f"{sample.n:,}")
     require(sample.n <= _MOST_ROWS, sample.x.where, "X", rule, got)
     rows, z = sample.x.read(0, sample.n), sample.y.read(0, sample.n)
@@ -58,18 +58,18 @@ def full_embedding(
     K_y = to_numpy(kernel_matrix(kernel_y, z, z))
     solution = Solution(F, -float(w @ np.einsum("ij,ji->i", K_y @ F, K)) / n)
     projected = positivity == "projected"
-    basis_y = _features_of_y(sample, kernel_y if projected else None, data.seed)
-    return Embedding.of(
-        data,
-        solution,
-        (plain_basis(FeatureMap(kernel_x, rows, like(C, rows))), basis_y),
-        z,
-        weights,
+    basis_y = _features_of_y(sample, kernel_y if projected else None, kept.seed)
+    basis_x = plain_basis(FeatureMap(kernel_x, rows, like(C, rows)))
+    solved = SolvedEmbedding(
+        solution=solution,
+        bases=(basis_x, basis_y),
+        points=z,
+        weights=weights,
         ridge=ridge,
-        positivity=positivity,
-        executor=executor,
-        row_weights=weights,
+        mean=w @ host_features(basis_y, z) / n,
+        in_full=True,
     )
+    return fit_embedding(kept, solved, positivity, executor)
 
 
 def _features_of_y(sample: Sample, kernel: Kernel | None, seed: int) -> Basis:

@@ -1,18 +1,17 @@
 """Joint distribution learning, JDL: the estimator of sections 2 to 4 of the paper."""
 
-from collections.abc import Callable
 from typing import Self
 
 import numpy as np
 
 from jointdist._array import Vector, to_numpy
 from jointdist._rules import Seed, Text, require, require_kind
-from jointdist.data.executor import Executor, executor_for
+from jointdist.data.executor import Executor, executor_for, executor_like
 from jointdist.kernels import Kernel
 from jointdist.lowrank.basis import Basis, double_orthogonal
 from jointdist.lowrank.factor import Pivoting
 from jointdist.lowrank.moments import Moments
-from jointdist.lowrank.reduction import Reduction, reduce_sample
+from jointdist.lowrank.reduction import Reduced, reduce_sample
 from jointdist.models._arguments import (
     PairedData,
     read_pair,
@@ -22,9 +21,11 @@ from jointdist.models._arguments import (
     y_for_Y,
 )
 from jointdist.models._kernel_fits import factoring, fit_options, warn_if_missed
+from jointdist.models.base import Fit
 from jointdist.models.coefficients import Marginals, Positivity, Problem, path, solve
-from jointdist.models.joint import Joint
+from jointdist.models.joint import SolvedJoint, fit_joint, on_support
 from jointdist.models.joint_estimator import JointEstimator
+from jointdist.models.kept_sample import KeptSample, support_plan
 from jointdist.models.loo import loo_ridges
 from jointdist.selection.cross_validation import CrossValidation
 from jointdist.selection.fold_moments import Side, paired_moments
@@ -94,6 +95,11 @@ class JointDistribution(JointEstimator):
         rotated basis (milliseconds, still nearer to independence) or at the pivots (seconds).
     grid_rows : int, default=20_000
         The most rows on whose grid ``"grid"`` holds.
+    support_size : int, default=65_536
+        The most rows that the model keeps, as its support points. Of more rows it keeps sums:
+        over bins of one numeric column, or over up to 1,024 leaves of several columns with a
+        sample of the rows of each, and 4,096 pairs. So its size does not depend on the
+        number of rows; ``support_error_`` says what that costs.
     selection : Selection, optional
         How kernels and ridge are chosen if they are not given: by default by the energy
         score of the signed distributions in five-fold cross-validation, on up to 4,096 rows.
@@ -122,6 +128,10 @@ class JointDistribution(JointEstimator):
         The sums over all rows from which the model was solved.
     grid_rows_ : array of int
         The rows on whose grid positivity ``"grid"`` holds; empty otherwise.
+    support_error_, support_error_x_ : float
+        By how much cdfs of Y given X, and of X given Y, differ from those on all rows of the
+        sample; zero while the support points are the rows. A bound for one column, for
+        conditions like those of the sample; for several columns five standard errors.
     n_features_in_ : int
         The number of columns of X.
     feature_names_in_ : array of str
@@ -144,9 +154,10 @@ class JointDistribution(JointEstimator):
 
     kernel_x_: Kernel
     kernel_y_: Kernel
-    _reduction: Reduction
+    _reduction: Reduced
     _chosen: Chosen
     _repeated = True  # whether a weight counts repetitions of a row
+    _both = True  # whether projections of X given Y are calibrated
 
     def __init__(
         self,
@@ -160,6 +171,7 @@ class JointDistribution(JointEstimator):
         marginals: Marginals = "exact",
         positivity: Positivity = "projected",
         grid_rows: int = 20_000,
+        support_size: int = 65_536,
         selection: Selection | None = None,
         random_state: Seed = None,
         executor: Executor | None = None,
@@ -174,6 +186,7 @@ class JointDistribution(JointEstimator):
         self.marginals = marginals
         self.positivity = positivity
         self.grid_rows = grid_rows
+        self.support_size = support_size
         self.selection = selection
         self.random_state = random_state
         self.executor = executor
@@ -182,9 +195,6 @@ class JointDistribution(JointEstimator):
     @y_for_Y
     def fit(self, X: object, Y: object, sample_weight: object = None) -> Self:
         """Learn the joint distribution.
-
-        Arrays of up to 64 MB are copied. Larger ones, and files, are read where they are
-        whenever a distribution needs them, and must not change.
 
         Parameters
         ----------
@@ -206,8 +216,12 @@ class JointDistribution(JointEstimator):
         require_numbers_alone(self._name, self.positivity, data.encodings)
         chosen = select_kernels(data.sample, data.encodings, self._search(data), data.rng)
         kernels, rows = (chosen.kernel_x, chosen.kernel_y), (data.sample.x, data.sample.y)
-        reduction = reduce_sample(*kernels, *rows, **fit_options(self, data))
-        return self._learned(data, chosen, reduction, self._solve(data, chosen, reduction))
+        options = fit_options(self, data.sample, data.rng)
+        plan = support_plan(data, self.support_size)
+        reduction = reduce_sample(*kernels, *rows, **options, plan=plan)
+        kept = KeptSample.of(data, self.support_size, reduction.support)
+        fit = Fit(chosen, data.seed, data.columns)
+        return self._learn(kept, fit, reduction.small)
 
     def _search(self, data: PairedData) -> KernelSearch:
         """Return what is to be selected, and how."""
@@ -238,7 +252,7 @@ class JointDistribution(JointEstimator):
 
         def outcomes() -> Outcomes:
             held = validation.held(part)
-            support = problem.support_y(data.encodings[1])
+            support = problem.sample_y(data.encodings[1])
             points = to_numpy(held.y.read(0, held.n))
             return Outcomes(support, points, held.weights, y.psi(part))
 
@@ -249,62 +263,57 @@ class JointDistribution(JointEstimator):
             return Trial(lambda _: found, x.psi(part), held)
         return Trial(solve, x.psi(part), held)
 
-    def _solve(
+    def _learn(
         self,
-        data: PairedData,
-        chosen: Chosen,
-        reduction: Reduction,
+        kept: KeptSample,
+        fit: Fit,
+        reduction: Reduced,
         bases: tuple[Basis, Basis] | None = None,
-    ) -> Joint:
-        """Solve for the coefficients, Eq. `optgenClowR` with the constraints."""
-        x, y = bases or double_orthogonal(reduction, centred=self.marginals == "exact")
-        executor = executor_for(data.sample.x, self.executor)
-        problem = Problem(x, y, reduction.moments, data.sample, self.marginals, executor)
-        ridge = self._ridges(problem, data, chosen)
-        grid = data.sample.choose(
-            self.grid_rows if self.positivity == "grid" else 0, data.seed
-        )
-        solution = solve(problem, ridge, self.positivity, grid=grid)
-        return Joint(problem, data.encodings, solution, self.positivity, ridge, grid)
-
-    def _learned(
-        self, data: PairedData, chosen: Chosen, reduction: Reduction, joint: Joint
     ) -> Self:
-        """Set all fitted attributes."""
+        """Solve for the coefficients, Eq. `optgenClowR`, and calibrate the projections."""
+        x, y = bases or double_orthogonal(reduction, centred=self.marginals == "exact")
+        executor = executor_like(x.map.core, self.executor)
+        problem = Problem(x, y, reduction.moments, kept.pairs, self.marginals, executor)
+        problem = on_support(problem, kept)
+        ridge = self._ridges(problem, fit, kept.size)
+        most = self.grid_rows if self.positivity == "grid" else 0
+        grid = kept.pairs.choose(most, fit.seed)
+        solution = solve(problem, ridge, self.positivity, grid=grid)
+        solved = SolvedJoint(problem, solution, self.positivity, ridge, grid)
+        joint = fit_joint(solved, kept, both=self._both)
         return self._keep(
-            data,
-            chosen,
-            joint.solution,
-            _fitted=joint,
-            basis_x_=joint.problem.x,
-            basis_y_=joint.problem.y,
-            moments_=joint.problem.moments,
-            regularization_=joint.ridge,
-            grid_rows_=joint.grid,
-            kernel_x_=chosen.kernel_x,
-            kernel_y_=chosen.kernel_y,
+            fit,
+            joint,
+            basis_x_=x,
+            basis_y_=y,
+            moments_=reduction.moments,
+            regularization_=ridge,
+            grid_rows_=grid,
+            support_error_=joint.y_given_x.support_error,
+            support_error_x_=joint.x_given_y.support_error,
+            kernel_x_=fit.chosen.kernel_x,
+            kernel_y_=fit.chosen.kernel_y,
             _reduction=reduction,
         )
 
-    def _update(self, sums: Callable[[], Moments], data: PairedData) -> Self:
-        reduction = self._reduction.changed(sums(), data.sample.x, data.sample.y)
+    def _update(self, kept: KeptSample, sums: Moments | None) -> Self:
+        assert sums is not None  # noqa: S101  # for type checkers
+        reduction = self._reduction.changed(sums)
         warn_if_missed(self._name, self._reduction, reduction, self.tol)
-        joint = self._solve(data, self._chosen, reduction)
-        return self._learned(data, self._chosen, reduction, joint)
+        return self._learn(kept, self._fit, reduction)
 
     def _solve_again(self) -> Self:
         x, y, centred = self.basis_x_, self.basis_y_, self.marginals == "exact"
         same = centred == any(bool(to_numpy(basis.mean).any()) for basis in (x, y))
         bases = (x, y) if same else None
-        joint = self._solve(self._data, self._chosen, self._reduction, bases)
-        return self._learned(self._data, self._chosen, self._reduction, joint)
+        return self._learn(self._fitted.kept, self._fit, self._reduction, bases)
 
-    def _ridges(self, problem: Problem, data: PairedData, chosen: Chosen) -> float | Vector:
+    def _ridges(self, problem: Problem, fit: Fit, size: float) -> float | Vector:
         """Return the ridge, or one for each function of Y."""
         if self._by_loo:
-            return loo_ridges(problem, data.seed)
+            return loo_ridges(problem, fit.seed)
         if not isinstance(self.regularization, np.ndarray):
-            return self._ridge(chosen, problem.sample)
+            return self._ridge(fit.chosen, size)
         given, m = self.regularization.astype(np.float64), problem.y.rank
         rule = f"a number, or {m} of them: one for each function of Y"
         require(len(given) == m, self._name, "regularization", rule, Text(f"{len(given)}"))
@@ -318,7 +327,12 @@ class JointDistribution(JointEstimator):
     def _check(self) -> None:
         require_selection(self._name, self.selection, self.verbose)
         require_ridges(self._name, self.regularization)
-        require_arguments(self._name, tol=self.tol, grid_rows=self.grid_rows)
+        require_arguments(
+            self._name,
+            tol=self.tol,
+            grid_rows=self.grid_rows,
+            support_size=self.support_size,
+        )
         require_kind(self._name, "marginals", self.marginals, Marginals)
         exact = self.marginals == "exact"
         rule = 'a number, an array or "auto" unless marginals="exact"'

@@ -1,4 +1,4 @@
-r"""The fitted joint distribution: two bases, the coefficients, and the sample it stands on.
+r"""The fitted joint distribution: two bases, the coefficients, and the support they stand on.
 
 :math:`Q = \sum_{ij} \omega_i \omega_j (1 + h(x_i, y_j)) \delta_{x_i} \otimes
 \delta_{y_j}` on the grid of the sample, Eq. `Qhdef`: the product of the empirical marginals
@@ -7,87 +7,56 @@ times a ratio. Its deviation from one is :math:`h = \Psi_Y(\cdot) \tilde H
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
 from jointdist._array import Array, Index, Vector
-from jointdist.data.encoding import Encoding
 from jointdist.data.table import Rows
+from jointdist.distributions.kernel_support import KernelSupport
 from jointdist.distributions.linear import LinearDistributions
 from jointdist.lowrank.basis import host_features
+from jointdist.lowrank.kernel_range import largest_kernel
 from jointdist.models.coefficients import Problem
-from jointdist.models.direction import Direction
+from jointdist.models.direction import Direction, Regression, Typical, calibrated
+from jointdist.models.kept_sample import KeptSample
 from jointdist.programs import Solution
+from jointdist.projection.support_error import support_error
 
-__all__ = ["Joint"]
+__all__ = ["Joint", "SolvedJoint", "fit_joint", "on_support"]
 
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """A joint distribution on the grid of a sample.
+    """A fitted joint distribution: a small value that is never changed, only read.
 
     Attributes
     ----------
     problem : Problem
-        The bases, the moments and the rows.
-    encodings : tuple of Encoding
-        The columns of X and Y.
+        The bases and the moments.
+    kept : KeptSample
+        What is kept of the sample.
     solution : Solution
         The coefficients, with their certificate.
-    positivity : str
-        Whether conditional distributions are ``"projected"``, ``"isotonic"`` or left signed.
     ridge : float or array of shape (m_Y,)
         The ridge of the model.
     grid : array of int
         The rows on whose grid positivity ``"grid"`` holds.
+    y_given_x, x_given_y : Direction
+        The conditional distributions of Y given X, and of X given Y.
     """
 
     problem: Problem
-    encodings: tuple[Encoding, Encoding]
+    kept: KeptSample
     solution: Solution
-    positivity: str
     ridge: float | Vector
     grid: Index
+    y_given_x: Direction
+    x_given_y: Direction
 
     @property
     def H(self) -> Vector:  # noqa: N802
         """The coefficients, of shape (m_Y, m_X)."""
         return self.solution.value
-
-    @cached_property
-    def y_given_x(self) -> "Direction":
-        """The conditional distributions of Y given X."""
-        problem, (encoding_x, encoding_y) = self.problem, self.encodings
-        return Direction(
-            support=problem.support_y(encoding_y),
-            rows=problem.sample.y,
-            given=problem.x,
-            given_rows=problem.sample.x,
-            given_encoding=encoding_x,
-            H=self.H,
-            ridge=np.reshape(self.ridge, (-1, 1)),
-            positivity=self.positivity,
-            sample=problem.sample,
-            executor=problem.executor,
-        )
-
-    @cached_property
-    def x_given_y(self) -> "Direction":
-        """The conditional distributions of X given Y."""
-        problem, (encoding_x, encoding_y) = self.problem, self.encodings
-        return Direction(
-            support=problem.support_x(encoding_x),
-            rows=problem.sample.x,
-            given=problem.y,
-            given_rows=problem.sample.y,
-            given_encoding=encoding_y,
-            H=self.H.T,
-            ridge=np.reshape(self.ridge, (1, -1)),
-            positivity=self.positivity,
-            sample=problem.sample,
-            executor=problem.executor,
-        )
 
     def of_y(self, x: Rows) -> LinearDistributions:
         """Return the distributions of Y given rows of X, Eq. `QXYYXcond`: Bayes' rule."""
@@ -124,3 +93,113 @@ class Joint:
         psi = host_features(self.problem.y, y.read(0, y.n))
         signed = replace(self.y_given_x.conditions(x), trusted=0.0)
         return np.concatenate([1 + t @ psi.T for t in signed.parts()])
+
+
+def on_support(problem: Problem, kept: KeptSample) -> Problem:
+    """Return a problem whose constraints hold on the support that a model keeps.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem on paired rows.
+    kept : KeptSample
+        What is kept of the sample.
+    """
+    if kept.rows is not None:
+        return replace(problem, few=kept.few_pairs)
+    executor = problem.executor
+    points = kept.points_x(executor).rows, kept.points_y(executor).rows
+    return replace(problem, few=kept.few_pairs, points=points)
+
+
+@dataclass(frozen=True, eq=False)
+class SolvedJoint:
+    """The coefficients of a joint distribution, before its projections are calibrated.
+
+    Attributes
+    ----------
+    problem : Problem
+        The bases and the moments.
+    solution : Solution
+        The coefficients.
+    positivity : str
+        Whether conditional distributions are ``"projected"``, ``"isotonic"`` or left signed.
+    ridge : float or array of shape (m_Y,)
+        The ridge of the model.
+    grid : array of int
+        The rows on whose grid positivity ``"grid"`` holds.
+    """
+
+    problem: Problem
+    solution: Solution
+    positivity: str
+    ridge: float | Vector
+    grid: Index
+
+
+def fit_joint(
+    solved: SolvedJoint,
+    kept: KeptSample,
+    *,
+    both: bool = True,
+    shown: KeptSample | None = None,
+) -> Joint:
+    """Return the joint distribution of solved coefficients, with calibrated projections.
+
+    Parameters
+    ----------
+    solved : SolvedJoint
+        The coefficients.
+    kept : KeptSample
+        What is kept of the sample.
+    both : bool, default=True
+        Whether the ridge of projections of X given Y is chosen too; else it is the default.
+    shown : KeptSample, optional
+        The same sample with sums in the features of the bases, if ``kept`` has others.
+    """
+    problem, solution, positivity = solved.problem, solved.solution, solved.positivity
+    ridge = solved.ridge
+    x, y, executor = problem.x, problem.y, problem.executor
+    H, n, (typical_y, typical_x) = solution.value, kept.size, kept.typical(executor)
+    encoding_x, encoding_y = kept.encodings
+
+    def most(support: KernelSupport) -> float:
+        points = support.points
+        return largest_kernel(support.basis.map, points.rows, points.weights, executor)
+
+    def error(direction: Direction, typical: Typical) -> Direction:
+        t = host_features(direction.given, typical.given) @ direction.H.T
+        t = t if len(t) else np.zeros((1, len(direction.H)))  # of the marginal
+        found = support_error(direction.support, direction.projector, t)
+        return replace(direction, support_error=found)
+
+    shown = kept if shown is None else shown
+    support_x = problem.support_x(shown.points_x(executor))
+    support_y = problem.support_y(shown.points_y(executor))
+    of_y = Direction(
+        support=support_y,
+        given=x,
+        encoding=encoding_x,
+        H=H,
+        positivity=positivity,
+        most=most(support_x),
+        projector=calibrated(
+            Regression(support_y, x, H, np.reshape(ridge, (-1, 1)), n),
+            positivity,
+            typical_y,
+        ),
+    )
+    other = typical_x if both else None
+    of_x = Direction(
+        support=support_x,
+        given=y,
+        encoding=encoding_y,
+        H=H.T,
+        positivity=positivity,
+        most=most(support_y),
+        projector=calibrated(
+            Regression(support_x, y, H.T, np.reshape(ridge, (1, -1)), n), positivity, other
+        ),
+    )
+    of_y, of_x = error(of_y, typical_y), error(of_x, typical_x)
+    return Joint(problem, kept, solution, ridge, solved.grid, of_y, of_x)

@@ -5,6 +5,7 @@ from sklearn.utils.validation import check_is_fitted
 from jointdist._array import Index, Vector
 from jointdist._rules import Seed, Text, generator, is_whole, require
 from jointdist.distributions.conditional import Conditional
+from jointdist.distributions.device_answers import answering
 from jointdist.models._arguments import y_for_Y
 from jointdist.models.base import DistributionEstimator
 from jointdist.models.dependence import Dependence, dependence
@@ -36,9 +37,10 @@ class JointEstimator(DistributionEstimator):
         got = Text("neither" if x is None else "both")
         require(one, where, "x, y", "given one or the other", got)
         if y is None:
-            return Conditional(self._fitted.of_y(self._read_x("given", "x", x)))
-        rows = self._data.encodings[1].encode(y, where=where, name="y", vector=True)
-        return Conditional(self._fitted.of_x(rows))
+            rows = self._read_x("given", "x", x)
+            return answering(self._fitted.of_y(rows), rows)
+        rows = self._encodings[1].encode(y, where=where, name="y", vector=True)
+        return answering(self._fitted.of_x(rows), rows)
 
     def marginal(self, of: str) -> Conditional:
         """Return the marginal distribution of X or of Y under the model, Eq. `QXYeq`.
@@ -94,5 +96,5 @@ class JointEstimator(DistributionEstimator):
         problem = self._fitted.problem
         # Ridges that were selected for each function would know the pairs of the sample.
         one = isinstance(self.regularization_, float)
-        ridge = self.regularization_ if one else SETTINGS.strength / problem.sample.size
+        ridge = self.regularization_ if one else SETTINGS.strength / self._fitted.kept.size
         return dependence(problem, self.coefficients_, ridge, permutations, rng)

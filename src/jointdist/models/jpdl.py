@@ -1,7 +1,6 @@
 """Joint polynomial distribution learning, JPDL (paper, appendix *Polynomial distributions*)."""
 
-from collections.abc import Callable
-from math import comb
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,10 +10,12 @@ from jointdist._array import Vector
 from jointdist._rules import Seed, Text, is_whole, require, require_kind
 from jointdist.data.executor import Executor
 from jointdist.data.sample import Sample
+from jointdist.data.updates import joined
 from jointdist.errors import ToleranceWarning, warn_user
 from jointdist.lowrank.basis import host_features
 from jointdist.lowrank.moments import Moments
 from jointdist.lowrank.polynomials import Polynomials, orthonormal_polynomials
+from jointdist.lowrank.protocols import Features
 from jointdist.models._arguments import (
     PairedData,
     read_pair,
@@ -22,16 +23,22 @@ from jointdist.models._arguments import (
     require_numbers_alone,
     y_for_Y,
 )
+from jointdist.models.base import Fit
 from jointdist.models.coefficients import Marginals, PolynomialPositivity, solve
 from jointdist.models.degrees import ChosenDegree, DegreeSearch, select_degree
-from jointdist.models.joint import Joint
+from jointdist.models.joint import SolvedJoint, fit_joint, on_support
 from jointdist.models.joint_estimator import JointEstimator
+from jointdist.models.kept_sample import KeptSample
 from jointdist.models.polynomial_problem import (
     Factors,
     feasible_degrees,
+    kept_polynomials,
     polynomial_executor,
     polynomial_problem,
+    require_independent,
+    require_numeric,
     solve_squares,
+    warn_of_relations,
 )
 from jointdist.selection.specification import Selection, require_selection
 
@@ -80,6 +87,8 @@ class PolynomialJointDistribution(JointEstimator):
         ``"tightened"``, ``"grid"``: as in :class:`~jointdist.JointDistribution`.
     grid_rows : int, default=20_000
         The most rows on whose grid ``"grid"`` holds.
+    support_size : int, default=65_536
+        As in :class:`~jointdist.JointDistribution`.
     selection : Selection, optional
         How degree and ridge are chosen if they are not given; as in
         :class:`~jointdist.JointDistribution`. Of the constraints only ``"tightened"`` takes
@@ -114,6 +123,10 @@ class PolynomialJointDistribution(JointEstimator):
         How many functions of X and of Y were dropped.
     grid_rows_ : array of int
         The rows on whose grid positivity ``"grid"`` holds; empty otherwise.
+    support_error_, support_error_x_ : float
+        By how much cdfs of Y given X, and of X given Y, differ from those on all rows of the
+        sample; zero while the support points are the rows. A bound for one column, for
+        conditions like those of the sample; for several columns five standard errors.
     n_features_in_ : int
         The number of columns of X.
     feature_names_in_ : array of str
@@ -137,6 +150,7 @@ class PolynomialJointDistribution(JointEstimator):
     degrees_: tuple[int, int]
     _chosen: ChosenDegree
     _polynomials: Polynomials
+    _base: Polynomials  # those of the first fit, whose sums are updated
     _factors: Factors | None
 
     def __init__(
@@ -147,6 +161,7 @@ class PolynomialJointDistribution(JointEstimator):
         marginals: Marginals = "total",
         positivity: PolynomialPositivity = "projected",
         grid_rows: int = 20_000,
+        support_size: int = 65_536,
         selection: Selection | None = None,
         random_state: Seed = None,
         executor: Executor | None = None,
@@ -157,6 +172,7 @@ class PolynomialJointDistribution(JointEstimator):
         self.marginals = marginals
         self.positivity = positivity
         self.grid_rows = grid_rows
+        self.support_size = support_size
         self.selection = selection
         self.random_state = random_state
         self.executor = executor
@@ -179,11 +195,14 @@ class PolynomialJointDistribution(JointEstimator):
         """
         self._check()
         data = read_pair(self._name, X, Y, sample_weight, self.random_state)
-        self._require_numbers(data)
+        require_numbers_alone(self._name, self.positivity, data.encodings)
+        require_numeric(self._name, data.encodings)
         chosen = select_degree(data, self._search())
         degrees = self._degrees(chosen, data.sample)
-        functions = self._orthonormal(data, degrees)
-        return self._solve(data, chosen, degrees, functions)
+        functions = self._orthonormal(data.sample, degrees, data.seed)
+        kept = kept_polynomials(data, functions, self.support_size, self.executor)
+        self._warn(functions)
+        return self._learn(kept, Fit(chosen, data.seed, data.columns), functions)
 
     @y_for_Y
     def squares(self, X: object, Y: object) -> Vector:
@@ -222,7 +241,10 @@ class PolynomialJointDistribution(JointEstimator):
     def _check(self) -> None:
         require_selection(self._name, self.selection, self.verbose)
         require_arguments(
-            self._name, regularization=self.regularization, grid_rows=self.grid_rows
+            self._name,
+            regularization=self.regularization,
+            grid_rows=self.grid_rows,
+            support_size=self.support_size,
         )
         require_kind(self._name, "marginals", self.marginals, Marginals)
         require_kind(self._name, "positivity", self.positivity, PolynomialPositivity)
@@ -239,16 +261,6 @@ class PolynomialJointDistribution(JointEstimator):
             "everywhere and has mean one for each x does not depend on x"
         )
         require(self.marginals != "exact", where, "marginals", rule, self.marginals)
-
-    def _require_numbers(self, data: PairedData) -> None:
-        """Raise if a column is categorical."""
-        require_numbers_alone(self._name, self.positivity, data.encodings)
-        for name, encoding in zip("XY", data.encodings, strict=True):
-            labels = [
-                encoding.label(i) for i, known in enumerate(encoding.categories) if known
-            ]
-            got = Text(f"categories in column {', '.join(labels)}; give indicators of them")
-            require(encoding.numeric, self._name, name, "numbers", got)
 
     def _search(self) -> DegreeSearch:
         """Return what is to be selected, and how."""
@@ -272,84 +284,117 @@ class PolynomialJointDistribution(JointEstimator):
     def _degrees(self, chosen: ChosenDegree, sample: Sample) -> tuple[int, int]:
         """Return the degrees of both sides, with a warning where one is lowered."""
         asked = chosen.degree if isinstance(self.degree, str) else self.degree
-        x, y = feasible_degrees(self._name, sample, asked, self._step)
-        for name, degree, d in ("X", x, sample.x.d), ("Y", y, sample.y.d):
-            if degree < asked:
-                msg = (
-                    f"{self._name}: polynomials of degree {asked} in the {d} columns of "
-                    f"{name} would be {comb(asked + d, d):,}; their degree is {degree}."
-                )
-                warn_user(msg, ToleranceWarning)
-        return x, y
+        return feasible_degrees(self._name, sample, asked, self._step, warn=True)
 
-    def _orthonormal(self, data: PairedData, degrees: tuple[int, int]) -> Polynomials:
-        rows, executor = data.sample, polynomial_executor(data.sample, self.executor)
+    def _warn(self, functions: Polynomials) -> None:
+        """Warn if functions were dropped that the user has asked for."""
+        squares, given = self.positivity == "sos", not isinstance(self.degree, str)
+        warn_of_relations(self._name, functions, squares=squares, given=given)
+
+    def _orthonormal(
+        self, rows: Sample, degrees: tuple[int, int], seed: int
+    ) -> Polynomials:
+        executor = polynomial_executor(rows, self.executor)
         return orthonormal_polynomials(
-            degrees, rows.x, rows.y, rows.weights, seed=data.seed, executor=executor
+            degrees, rows.x, rows.y, rows.weights, seed=seed, executor=executor
         )
 
-    def _solve(
+    def _learn(
         self,
-        data: PairedData,
-        chosen: ChosenDegree,
-        degrees: tuple[int, int],
+        kept: KeptSample,
+        fit: Fit,
         functions: Polynomials,
+        base: Polynomials | None = None,
     ) -> Self:
-        """Solve for the coefficients, Eq. `eq:polynomial`, and keep them."""
-        self._warn_of_relations(functions)
-        problem = polynomial_problem(functions, data.sample, self.marginals, self.executor)
-        ridge = self._ridge(chosen, data.sample)
+        """Solve for the coefficients, Eq. `eq:polynomial`, and calibrate the projections.
+
+        Sums are kept in the polynomials ``base``, by default in those of the model.
+        """
+        problem = polynomial_problem(functions, kept.pairs, self.marginals, self.executor)
+        problem = on_support(problem, kept)
+        ridge = self._ridge(fit.chosen, kept.size)
         most = self.grid_rows if self.positivity == "grid" else 0
-        grid = data.sample.choose(most, data.seed)
+        grid = kept.pairs.choose(most, fit.seed)
         found: Solution
         factors: Factors | None = None
         if self.positivity == "sos":
             found, factors = solve_squares(problem, functions, ridge)
         else:
             found = solve(problem, ridge, self.positivity, grid=grid)
-        joint = Joint(problem, data.encodings, found, self.positivity, ridge, grid)
+        base = functions if base is None else base
+        shown = kept.in_features((base.x, base.y), (functions.x, functions.y))
+        solved = SolvedJoint(problem, found, self.positivity, ridge, grid)
+        joint = fit_joint(solved, kept, shown=shown)
         return self._keep(
-            data,
-            chosen,
-            joint.solution,
-            _fitted=joint,
-            basis_x_=joint.problem.x,
-            basis_y_=joint.problem.y,
-            moments_=joint.problem.moments,
-            regularization_=joint.ridge,
-            grid_rows_=joint.grid,
+            fit,
+            joint,
+            basis_x_=problem.x,
+            basis_y_=problem.y,
+            moments_=problem.moments,
+            regularization_=ridge,
+            grid_rows_=grid,
+            support_error_=joint.y_given_x.support_error,
+            support_error_x_=joint.x_given_y.support_error,
             kernel_x_=functions.x.kernel,
             kernel_y_=functions.y.kernel,
-            degrees_=degrees,
+            degrees_=(functions.x.degree, functions.y.degree),
             dropped_=functions.dropped,
             _polynomials=functions,
+            _base=base,
             _factors=factors,
         )
 
-    def _warn_of_relations(self, functions: Polynomials) -> None:
-        """Warn if functions were dropped that the user has asked for."""
-        dropped, squares = functions.dropped, self.positivity == "sos"
-        if not any(dropped) or not (squares or not isinstance(self.degree, str)):
-            return
-        msg = (
-            f"{self._name}: {dropped[0]} functions of X and {dropped[1]} of "
-            "Y are combinations of others on the sample, and were dropped. A lower "
-            "`degree` needs fewer."
-        )
-        if squares:
-            msg += " The ratio is positive where these relations hold, not everywhere."
-        warn_user(msg, ToleranceWarning)
+    def _update(self, kept: KeptSample, sums: Moments | None) -> Self:
+        assert sums is not None  # noqa: S101  # for type checkers
+        base = self._base
+        functions = base.changed(sums, again=kept.rows is not None)
+        if functions is None:  # rounding has grown, or functions come and go: a new start
+            base = functions = self._orthonormal(kept.all_rows, self.degrees_, self._seed)
+        else:
+            require_independent(self._name, kept, functions, base)
+            base = replace(base, moments=sums)
+        self._warn(functions)
+        return self._learn(kept, self._fit, functions, base)
 
-    def _update(self, sums: Callable[[], Moments], data: PairedData) -> Self:
-        changed, degrees = sums(), self._degrees(self._chosen, data.sample)
-        same = degrees == self.degrees_
-        functions = self._polynomials.changed(changed) if same else None
-        if functions is None:
-            functions = self._orthonormal(data, degrees)
-        return self._solve(data, self._chosen, degrees, functions)
+    def _joined(self, new: Sample) -> Self:
+        kept = self._fitted.kept
+        if not any(self._base.dropped) or not kept.exceeded(kept.n + new.n):
+            return super()._joined(new)
+        if kept.rows is None:
+            msg = (
+                f"{self._name}: {sum(self._base.dropped)} functions were combinations of "
+                "others when rows were last kept, and stay dropped. Fit to all rows anew if "
+                "that has changed."
+            )
+            warn_user(msg, ToleranceWarning)
+            return super()._joined(new)
+        rng, rows = np.random.default_rng(self._seed), joined(kept.rows, new)
+        data = PairedData(rows, kept.encodings, self._columns, rng, self._seed)
+        functions = self._orthonormal(rows, self.degrees_, self._seed)
+        self._warn(functions)
+        kept = kept_polynomials(data, functions, self.support_size, self.executor)
+        return self._learn(kept, self._fit, functions)
 
-    def _solve_again(self) -> Self:
+    @property
+    def _has_landmarks(self) -> bool:
+        """False: polynomials of a degree are the same, whatever rows they are found on."""
+        return False
+
+    @property
+    def _sums(self) -> Moments:
+        """The sums that updates add to, of the polynomials of the first fit."""
+        return self._base.moments
+
+    @property
+    def _maps(self) -> tuple[Features, Features]:
+        """The polynomials of the first fit."""
+        return self._base.x, self._base.y
+
+    def _check_again(self, where: str) -> None:
         even = self.positivity != "sos" or not any(degree % 2 for degree in self.degrees_)
         rule = f"another than 'sos', as degrees {self.degrees_} are not even: fit anew"
-        require(even, f"{self._name}.refit", "positivity", rule, self.positivity)
-        return self._solve(self._data, self._chosen, self.degrees_, self._polynomials)
+        require(even, where, "positivity", rule, self.positivity)
+        self._check()
+
+    def _solve_again(self) -> Self:
+        return self._learn(self._fitted.kept, self._fit, self._polynomials, self._base)

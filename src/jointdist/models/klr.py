@@ -5,36 +5,38 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from jointdist._array import Array, Vector
-from jointdist._params import NestedParameters
-from jointdist._rules import Seed, require
+from jointdist._array import Array, Vector, to_numpy
+from jointdist._rules import Seed, Text, require
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor, executor_for
+from jointdist.data.sample import Sample
 from jointdist.kernels import Kernel
-from jointdist.lowrank.basis import host_features
+from jointdist.lowrank.basis import Basis, host_features
 from jointdist.lowrank.factor import Pivoting
 from jointdist.lowrank.moments import Precision
-from jointdist.models._arguments import read_x, set_columns
+from jointdist.models._arguments import PairedData, read_x
+from jointdist.models._fitted_state import FittedState
 from jointdist.models._labelled import LabelledData, read_labelled
 from jointdist.models._logistic import (
     ReducedLogistic,
+    feature_blocks,
     reduce_logistic,
     require_logistic,
     solve_logistic,
 )
 from jointdist.programs.logistic import LogisticSolution
 from jointdist.selection.logistic_loss import log_probabilities, probabilities
-from jointdist.selection.specification import Selection
+from jointdist.selection.specification import Selected, Selection
 
 __all__ = ["KernelLogisticRegression"]
 
 _NAME = "KernelLogisticRegression"
 
 
-class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator):
+class KernelLogisticRegression(ClassifierMixin, FittedState):
     r"""Probabilities of classes, by logistic regression in the space of a kernel.
 
     In the low-rank basis :math:`\Psi` of the kernel, orthonormal in its space, the scores
@@ -72,6 +74,9 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
         The precision of second derivatives, the most costly part. The optimum is the same.
     max_iter : int, default=500
         The largest number of steps of Newton's method.
+    support_size : int, default=65_536
+        The most rows that the model keeps, for :meth:`refit` alone: the logistic loss has no
+        sums that would do instead.
     selection : Selection, optional
         How kernel and ridge are chosen; by default by the log loss in five-fold
         cross-validation, on up to 4,096 rows. Its criterion is one of ``"log_score"``, the
@@ -126,7 +131,16 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
     """
 
     n_features_in_: int
+    basis_x_: Basis
+    classes_: NDArray[Any]
+    coefficients_: Vector
+    intercept_: Vector
+    solution_: LogisticSolution
+    selection_: Selected | None
+    kernel_x_: Kernel
     _encoding: Encoding
+    _kept: Sample | None  # the rows with the codes of their classes, if they are kept
+    _columns: dict[str, Any]
 
     def __init__(
         self,
@@ -140,6 +154,7 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
         pivoting: Pivoting = "auto",
         precision: Precision = "float64",
         max_iter: int = 500,
+        support_size: int = 65_536,
         selection: Selection | None = None,
         random_state: Seed = None,
         executor: Executor | None = None,
@@ -154,6 +169,7 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
         self.pivoting = pivoting
         self.precision = precision
         self.max_iter = max_iter
+        self.support_size = support_size
         self.selection = selection
         self.random_state = random_state
         self.executor = executor
@@ -221,6 +237,54 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
             start = model._solve(reduced, start).solution_  # noqa: SLF001
         return models
 
+    def refit(self, **params: Any) -> Self:
+        """Return the model with another ridge, with the same kernel and landmarks.
+
+        The model itself stays as it is. It must have kept its rows; see ``support_size``.
+
+        Parameters
+        ----------
+        **params
+            New values of ``regularization``, ``precision`` or ``max_iter``. All others need
+            :meth:`fit`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import jointdist as jd
+        >>> X = np.random.default_rng(0).normal(size=(200, 1))
+        >>> model = jd.KernelLogisticRegression(random_state=0).fit(X, X[:, 0] > 0)
+        >>> flat = model.refit(regularization=1e4)
+        >>> bool(np.ptp(flat.predict_proba(X)) < np.ptp(model.predict_proba(X)))
+        True
+        """
+        check_is_fitted(self)
+        where, known = f"{_NAME}.refit", ["regularization", "precision", "max_iter"]
+        rule = f"among {known}; others need `fit`"
+        require(set(params) <= set(known), where, "params", rule, list(params))
+        rule = 'a positive number; "auto" needs `fit`'
+        ridge = params.get("regularization", 1.0)
+        require(not isinstance(ridge, str), where, "regularization", rule, ridge)
+        got = Text("more, which were not kept; call `fit`, or raise `support_size` before")
+        rule = f"of at most `support_size` = {self.support_size:,} rows"
+        require(self._kept is not None, where, "X", rule, got)
+        model = self._as_fitted().set_params(**params)
+        require_logistic(model)
+        return model._solve_again("regularization" in params)  # noqa: SLF001
+
+    def _solve_again(self, given: bool) -> Self:
+        """Solve again with the rows that are kept; nothing selected a ridge that is given."""
+        kept = self._kept
+        assert kept is not None  # noqa: S101  # for type checkers
+        codes = to_numpy(kept.y.read(0, kept.n))[:, 0].astype(np.intp)
+        encodings = self._encoding, Encoding((None,))
+        pair = PairedData(kept, encodings, self._columns, np.random.default_rng(0), 0)
+        data = LabelledData(pair, kept, self.classes_, codes)
+        blocks = feature_blocks(self, self.basis_x_, kept.x)
+        selected = None if given else self.selection_
+        found = selected, self.kernel_x_, self.basis_x_, blocks, kept
+        return self._solve(ReducedLogistic(data, *found))
+
     def decision_function(self, X: object) -> Vector:
         """Return the scores of rows: ``(q,)`` for two classes, otherwise ``(q, K)``.
 
@@ -278,14 +342,24 @@ class KernelLogisticRegression(ClassifierMixin, NestedParameters, BaseEstimator)
         self, reduced: ReducedLogistic, start: LogisticSolution | None = None
     ) -> Self:
         """Solve for the coefficients, and set all fitted attributes."""
-        found, self.regularization_ = solve_logistic(self, reduced, start)
-        set_columns(self, reduced.data.pair.columns)
-        self._encoding, self.classes_ = reduced.data.pair.encodings[0], reduced.data.classes
-        self.kernel_x_, self.basis_x_ = reduced.kernel, reduced.basis
-        self.solution_, self.selection_ = found, reduced.selected
-        self.coefficients_, self.intercept_ = found.value, found.intercept
-        self.n_iter_ = found.iterations
-        return self
+        found, ridge = solve_logistic(self, reduced, start)
+        return self._set_fitted(
+            reduced.data.pair.columns
+            | {
+                "_encoding": reduced.data.pair.encodings[0],
+                "classes_": reduced.data.classes,
+                "kernel_x_": reduced.kernel,
+                "basis_x_": reduced.basis,
+                "regularization_": ridge,
+                "solution_": found,
+                "selection_": reduced.selected,
+                "coefficients_": found.value,
+                "intercept_": found.intercept,
+                "n_iter_": found.iterations,
+                "_kept": reduced.kept,
+                "_columns": reduced.data.pair.columns,
+            }
+        )
 
     def _scores(self, method: str, X: object) -> Vector:
         """Return the scores of rows, of shape (q, 1) or (q, K)."""

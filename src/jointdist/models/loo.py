@@ -49,7 +49,7 @@ def loo_ridges(problem: Problem, seed: int, rows: int = _ROWS) -> Vector:
         The ridges; infinite where no regression is better than the mean.
     """
     fit, c_y = regression(problem)
-    sample = problem.sample.counted
+    sample = problem.judged.counted
     if sample.n <= 2 * rows:
         sample = canonical_order(sample, 2 * rows).of(sample)
     some = sample.take(sample.choose(rows, seed))

@@ -46,7 +46,8 @@ def embedded_outcomes(
     divided : bool
         Whether distributions will be divided by their mass.
     """
-    support, which = pivot_support(pivots, encoding, rows, executor)
+    whole = SupportPoints(rows.y, encoding, rows.weights, executor)
+    support, which = pivot_support(pivots, whole)
     points, rest = to_numpy(held.y.read(0, held.n)), None
     if divided:
         rest = support.sample.shares @ support.sample.table()
@@ -62,26 +63,19 @@ def embedded_outcomes(
     return which, outcomes
 
 
-def pivot_support(
-    points: Array, encoding: Encoding, sample: Sample, executor: Executor
-) -> tuple[CellSupport, Index]:
+def pivot_support(points: Array, whole: SupportPoints) -> tuple[CellSupport, Index]:
     """Return the distinct points as support points, and which of them each point is.
 
     Parameters
     ----------
     points : Array of shape (k, d_y)
         The rows of Y that have weight.
-    encoding : Encoding
-        The columns of Y.
-    sample : Sample
-        The rows that the embedding is fitted to.
-    executor : Executor
-        Runs the row blocks.
+    whole : SupportPoints
+        The sample that the embedding is fitted to.
     """
     distinct, which = np.unique(to_numpy(points), axis=0, return_inverse=True)
-    rows = Rows(like(distinct, points), sample.y.where, sample.y.name)
-    pivots = SupportPoints(rows, encoding, None, executor)
-    whole = SupportPoints(sample.y, encoding, sample.weights, executor)
+    rows = Rows(distinct, whole.rows.where, whole.rows.name)
+    pivots = SupportPoints(rows, whole.encoding, None, whole.executor)
     return CellSupport.of_each(pivots, whole), which.ravel()
 
 

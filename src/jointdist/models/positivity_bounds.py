@@ -6,6 +6,7 @@ from jointdist._array import Vector, to_numpy
 from jointdist._rules import Text, require
 from jointdist.data.executor import Executor
 from jointdist.data.sample import Sample
+from jointdist.data.table import Rows
 from jointdist.kernels.bounds import upper_bound
 from jointdist.lowrank.basis import Basis
 from jointdist.lowrank.features import kernel_matrix
@@ -17,7 +18,7 @@ _CHECKED = 256  # rows on whose kernel matrix a bound is checked
 
 
 def sample_bounds(
-    y: Basis, x: Basis, sample: Sample, executor: Executor
+    y: Basis, x: Basis, points_y: Rows, points_x: Rows, executor: Executor
 ) -> tuple[Vector, Vector]:
     """Return the bounds of products of basis functions over the grid of the sample.
 
@@ -25,14 +26,13 @@ def sample_bounds(
     ----------
     y, x : Basis
         The bases of both sides.
-    sample : Sample
-        The rows.
+    points_y, points_x : Rows
+        The support points of both sides.
     executor : Executor
         Runs the row blocks.
     """
-    rows = sample.counted
-    over_y = y.bounds(rows.y, executor=executor)
-    over_x = x.bounds(rows.x, executor=executor)
+    over_y = y.bounds(points_y, executor=executor)
+    over_x = x.bounds(points_x, executor=executor)
     return product_bounds(*map(to_numpy, (*over_y, *over_x)))
 
 

@@ -3,19 +3,20 @@ r"""Location plus scale times a residual: any regressor forecasts distributions.
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from jointdist._array import Vector
-from jointdist._params import NestedParameters
 from jointdist._rules import Seed, require
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
 from jointdist.distributions.conditional import Conditional
+from jointdist.distributions.device_answers import answering
 from jointdist.kernels import Kernel
-from jointdist.models._arguments import PairedData, read_pair, read_x, set_columns, y_for_Y
+from jointdist.models._arguments import PairedData, read_pair, read_x, y_for_Y
+from jointdist.models._fitted_state import FittedState
 from jointdist.models._location_scale import (
     LocationScaleSpec,
     fit_location_scale,
@@ -35,7 +36,7 @@ from jointdist.selection.specification import require_selection
 __all__ = ["DistributionRegressor"]
 
 
-class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
+class DistributionRegressor(RegressorMixin, FittedState):
     r"""The conditional distribution of Y given x as location plus scale times a residual.
 
     .. math:: Y = m(x) + s(x)\, U
@@ -189,7 +190,8 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         check_is_fitted(self)
         if self._model is None:
             return self.distribution_.given(x=x)
-        return Conditional(self._model.given(self._read("given", "x", x), x))
+        rows = self._read("given", "x", x)
+        return answering(self._model.given(rows, x), rows)
 
     def predict(self, X: object) -> Any:
         """Return the conditional means of Y; of categories, the most likely ones.
@@ -203,7 +205,7 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
         rows = self._read("predict", "X", X)
         if self._model is None:
             return self.distribution_.predict(X)
-        return Conditional(self._model.given(rows, X)).mean()
+        return answering(self._model.given(rows, X), rows).mean()
 
     @y_for_Y
     def score(  # pyrefly: ignore[bad-override]  # Y, not y
@@ -244,7 +246,7 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
             self.regressor,
             self.kernel_x,
             constant=not self.scale,
-            estimator=lambda kernel: self._estimator(seed, kernel),
+            estimator=lambda kernel: self._of_residuals(seed, kernel),
             executor=self.executor,
         )
 
@@ -258,22 +260,31 @@ class DistributionRegressor(RegressorMixin, NestedParameters, BaseEstimator):
             kernel_x, random_state=seed, executor=self.executor, verbose=self.verbose
         )
 
+    def _of_residuals(self, seed: int, kernel_x: Kernel) -> JointDistribution:
+        """Return the unfitted estimator of the distribution of residuals.
+
+        Nobody asks for locations given residuals: their projections are not calibrated.
+        """
+        dist = self._estimator(seed, kernel_x)
+        dist._both = False  # noqa: SLF001
+        return dist
+
     def _keep(
         self, pair: PairedData, dist: JointDistribution, model: LocationScaleModel | None
     ) -> Self:
         """Set all fitted attributes; without a model, the distribution is that of Y."""
-        set_columns(self, pair.columns)
-        self._encodings, self._model = pair.encodings, model
-        self.distribution_, self.direct_ = dist, model is None
+        learned = pair.columns | {"_encodings": pair.encodings, "_model": model}
+        learned |= {"distribution_": dist, "direct_": model is None}
         if model is None:
             d = pair.sample.y.d
-            self.regressors_, self.weights_ = [], np.empty((0, d))
-            self.kernel_x_, self.scale_ = dist.kernel_x_, np.ones(d)
+            learned |= {"regressors_": [], "weights_": np.empty((0, d))}
+            learned |= {"kernel_x_": dist.kernel_x_, "scale_": np.ones(d)}
         else:
-            self.regressors_ = [part.model for part in model.location.parts]
-            self.weights_ = model.location.weights
-            self.kernel_x_, self.scale_ = model.location.kernel, model.scale.value
-        return self
+            place, scale = model.location, model.scale.value
+            learned |= {"regressors_": [part.model for part in place.parts]}
+            learned |= {"weights_": place.weights, "kernel_x_": place.kernel}
+            learned |= {"scale_": scale}
+        return self._set_fitted(learned)
 
     def _read(self, method: str, name: str, X: object) -> Rows:
         where = f"{self._name}.{method}"

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jointdist._rules import require
+from jointdist.distributions.device_answers import in_host_memory
 from jointdist.distributions.drawing import axes, band
 from jointdist.plots._axes import sample_points, scalar_distributions, titled
 from jointdist.plots._line import along
@@ -66,7 +67,7 @@ def fan(
     require(inside and np.allclose(p + p[::-1], 1), where, "levels", rule, levels)
     line = along(where, X, column, at)
     dist = scalar_distributions(where, model, line)
-    quantiles, half = dist.quantile(p), len(p) // 2
+    quantiles, half = in_host_memory(dist).quantile(p), len(p) // 2
     points = None if Y is None else sample_points(where, Y, line)
     ax = axes(where, ax)
     for i in range(half):

@@ -6,6 +6,7 @@ import numpy as np
 
 from jointdist._array import Vector
 from jointdist._rules import Text, require
+from jointdist.distributions.device_answers import in_host_memory
 from jointdist.distributions.drawing import axes
 from jointdist.plots._axes import scalar_distributions, titled
 from jointdist.plots._line import along, middle
@@ -61,7 +62,7 @@ def density_map(
     low, high = middle(dist.support_points())
     margin = 0.05 * (high - low)
     y = np.linspace(low - margin, high + margin, _STEPS)
-    heights = dist.pdf(y, grid=True)
+    heights = in_host_memory(dist).pdf(y, grid=True)
     ax, top = axes(where, ax), float(np.nanmax(heights))
     image = _image(ax, line.values, y, heights.T, "Blues", vmin=0, vmax=top)
     _hatch(ax, line.values, y, heights.T, below=-_FAINT * top)

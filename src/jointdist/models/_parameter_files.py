@@ -1,0 +1,109 @@
+"""Fields for the parameters of estimators: kernels, seeds, selections, weights of classes."""
+
+from typing import Any
+
+import numpy as np
+
+from jointdist._rules import Text
+from jointdist.data.codec import (
+    Either,
+    Field,
+    Flag,
+    Number,
+    Place,
+    Reader,
+    Sequence,
+    Tuple,
+    Value,
+    Whole,
+    Writer,
+)
+from jointdist.data.codec import Text as Str
+from jointdist.kernels.files import KERNELS
+from jointdist.selection.specification import Selection
+
+__all__ = ["ClassWeights", "KernelParameter", "Seeds", "SelectionParameter"]
+
+
+class KernelParameter(Field):
+    """A kernel of the package, or "auto"; those that users write are code, which no file has."""
+
+    def __init__(self) -> None:
+        self.field = Either(Str("auto"), Value(*KERNELS, what="a kernel of jointdist"))
+
+    def fits(self, value: object) -> bool:
+        return self.field.fits(value)
+
+    def write(self, value: Any, at: Place[Writer]) -> Any:
+        rule = (
+            "a kernel of jointdist, as a file holds no code. Compose it of those in "
+            "`jointdist.kernels`, or pickle the model"
+        )
+        at.require(self.fits(value), rule, Text(type(value).__name__))
+        return self.field.write(value, at)
+
+    def read(self, node: Any, at: Place[Reader]) -> Any:
+        return self.field.read(node, at)
+
+
+class Seeds(Field):
+    """The seed of an estimator; generators become None, as no answer needs them."""
+
+    def fits(self, value: object) -> bool:  # noqa: ARG002
+        return True
+
+    def write(self, value: Any, at: Place[Writer]) -> Any:
+        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        return Whole(least=0).write(value, at) if whole else None
+
+    def read(self, node: Any, at: Place[Reader]) -> Any:
+        return None if node is None else Whole(least=0).read(node, at)
+
+
+class SelectionParameter(Field):
+    """How hyperparameters were selected.
+
+    Parameters
+    ----------
+    strict : bool
+        Whether a criterion that is a function is refused; else the selection becomes None.
+    """
+
+    def __init__(self, *, strict: bool) -> None:
+        self.strict, self.field = strict, Value(Selection)
+
+    def fits(self, value: object) -> bool:
+        return value is None or self.field.fits(value)
+
+    def write(self, value: Any, at: Place[Writer]) -> Any:
+        named = value is None or isinstance(value.criterion, str)
+        rule = (
+            "one whose criterion has a name, as a file holds no code. "
+            "`set_params(selection=None)` before `save` leaves what was selected as it is"
+        )
+        got = Text("a criterion that is a function")
+        at.require(named or not self.strict, rule, got)
+        return None if value is None or not named else self.field.write(value, at)
+
+    def read(self, node: Any, at: Place[Reader]) -> Any:
+        return None if node is None else self.field.read(node, at)
+
+
+class ClassWeights(Field):
+    """The weights of classes: None, "balanced", or a dict of labels to numbers."""
+
+    def __init__(self) -> None:
+        pairs = Sequence(Tuple(Either(Str(), Flag(), Whole(), Number()), Number(least=0)))
+        self.field = Either(Str("balanced"), pairs)
+
+    def fits(self, value: object) -> bool:
+        return value is None or isinstance(value, str | dict)
+
+    def write(self, value: Any, at: Place[Writer]) -> Any:
+        at.require(self.fits(value), 'None, "balanced" or a dict', Text(type(value)))
+        pairs = tuple(value.items()) if isinstance(value, dict) else value
+        return None if value is None else self.field.write(pairs, at)
+
+    def read(self, node: Any, at: Place[Reader]) -> Any:
+        found = None if node is None else self.field.read(node, at)
+        return dict(found) if isinstance(found, tuple) else found

@@ -1,0 +1,270 @@
+"""The values of this room that a file can hold: fitted distributions, and what they keep."""
+
+from typing import get_args
+
+import numpy as np
+
+from jointdist._rules import Text, require
+from jointdist.data.codec import (
+    Either,
+    Floats,
+    Indices,
+    Number,
+    Optional,
+    Schema,
+    Tuple,
+    Value,
+    Whole,
+)
+from jointdist.data.codec import Text as Str
+from jointdist.data.encoding import Encoding
+from jointdist.data.executor import Executor
+from jointdist.data.files import require_codes
+from jointdist.data.sample import Sample
+from jointdist.data.table import Rows
+from jointdist.distributions.cell_support import CellSupport
+from jointdist.distributions.kernel_support import KernelSupport
+from jointdist.distributions.support_points import SupportPoints
+from jointdist.lowrank.basis import Basis
+from jointdist.lowrank.bins import Bins
+from jointdist.lowrank.moments import Moments
+from jointdist.lowrank.novelty import NoveltyDetector
+from jointdist.lowrank.support_sums import Frame, SupportFrame, SupportSums
+from jointdist.models.cme import CmePositivity, ConditionalMeanEmbedding
+from jointdist.models.coefficients import (
+    Marginals,
+    PolynomialPositivity,
+    Positivity,
+    Problem,
+)
+from jointdist.models.degrees import ChosenDegree
+from jointdist.models.direction import Direction
+from jointdist.models.embedding import Embedding
+from jointdist.models.jdl import JointDistribution
+from jointdist.models.joint import Joint
+from jointdist.models.jpdl import PolynomialJointDistribution
+from jointdist.models.kept_sample import KeptSample
+from jointdist.models.location_scale_model import LocationScaleModel
+from jointdist.programs.solution import Solution
+from jointdist.programs.sos import SumOfSquares
+from jointdist.projection.isotonic import IsotonicProjector
+from jointdist.projection.projected import Projector
+from jointdist.regression.files import require_location, require_scale
+from jointdist.regression.fitted_location import StackedLocation
+from jointdist.regression.fitted_scale import ConstantScale, ScaleRegression
+from jointdist.selection.specification import Selected
+
+__all__ = ["DISTRIBUTIONS", "encodings_field", "register_values"]
+
+DISTRIBUTIONS = (
+    JointDistribution,
+    PolynomialJointDistribution,
+    ConditionalMeanEmbedding,
+)
+_POSITIVITY = sorted(
+    {*get_args(Positivity), *get_args(PolynomialPositivity), *get_args(CmePositivity)}
+)
+
+
+def encodings_field() -> Tuple:
+    """Return the field of the encodings of X and Y."""
+    return Tuple(Value(Encoding), Value(Encoding))
+
+
+def register_values(schema: Schema) -> None:
+    """Register the values of this room, but for estimators.
+
+    Parameters
+    ----------
+    schema : Schema
+        The schema that they are added to.
+    """
+    _register_sample(schema)
+    _register_joint(schema)
+    _register_embedding(schema)
+    schema.register(
+        ChosenDegree,
+        "chosen_degree",
+        degree=Whole(least=1),
+        strength=Number(least=0),
+        selected=Optional(Value(Selected)),
+    )
+    schema.register(
+        LocationScaleModel,
+        "location_scale_model",
+        check=_check_location_scale,
+        location=Value(StackedLocation),
+        scale=Value(ConstantScale, ScaleRegression),
+        residuals=Value(*DISTRIBUTIONS),
+        detector=Value(NoveltyDetector),
+        explained=Floats("r", least=0),
+        unexplained=Floats("r", least=0),
+        encodings=encodings_field(),
+        marginal=Value(SupportPoints, r="width"),
+        executor=Optional(Value(Executor)),
+    )
+
+
+def _register_sample(schema: Schema) -> None:
+    schema.register(
+        KeptSample,
+        "kept_sample",
+        check=_check_kept,
+        encodings=encodings_field(),
+        where=Str(),
+        support_size=Whole(least=1),
+        seed=Whole(least=0),
+        rows=Optional(Value(Sample)),
+        sums=Optional(Value(SupportSums)),
+        frame=Optional(Value(SupportFrame)),
+    )
+
+
+def _register_joint(schema: Schema) -> None:
+    projector = Value(Projector, IsotonicProjector)
+    schema.register(
+        Problem,
+        "problem",
+        check=_check_problem,
+        x=Value(Basis, x="rank"),
+        y=Value(Basis, y="rank"),
+        moments=Value(Moments, x="rank_x", y="rank_y"),
+        sample=Value(Sample),
+        marginals=Str(*get_args(Marginals)),
+        executor=Value(Executor),
+        few=Optional(Value(Sample)),
+        points=Optional(Tuple(Value(Rows), Value(Rows))),
+    )
+    schema.register(
+        Direction,
+        "direction",
+        check=_check_direction,
+        support=Value(KernelSupport, m="rank"),
+        given=Value(Basis, g="rank", d="map.width"),
+        encoding=Value(Encoding, d="width"),
+        H=Floats("m", "g"),
+        positivity=Str(*_POSITIVITY),
+        most=Number(least=0, infinite=True),
+        projector=Optional(projector),
+        support_error=Number(least=0, most=1),
+    )
+    schema.register(
+        Joint,
+        "joint",
+        check=_check_joint,
+        problem=Value(Problem, x="x.rank", y="y.rank", n="sample.n"),
+        kept=Value(KeptSample),
+        solution=Value(Solution, SumOfSquares),
+        ridge=Either(Number(least=0), Floats("y", least=0, finite=False)),
+        grid=Indices("_", below="n"),
+        y_given_x=Value(Direction, x="given.rank", y="support.rank"),
+        x_given_y=Value(Direction, y="given.rank", x="support.rank"),
+    )
+
+
+def _register_embedding(schema: Schema) -> None:
+    schema.register(
+        Embedding,
+        "embedding",
+        check=_check_embedding,
+        where=Str(),
+        kept=Value(KeptSample),
+        solution=Value(Solution),
+        basis_x=Value(Basis, x="rank"),
+        support=Value(CellSupport, k="rank"),
+        weights=Floats("k", "x"),
+        positivity=Str(*_POSITIVITY),
+        most=Number(least=0, infinite=True),
+        projector=Optional(Value(Projector, IsotonicProjector)),
+    )
+
+
+def _check_kept(kept: KeptSample) -> None:
+    where = "KeptSample"
+    one = (kept.rows is None) != (kept.sums is None)
+    require(one, where, "rows, sums", "given one or the other", Text("none or both"))
+    if kept.rows is not None:
+        for rows, encoding in zip((kept.rows.x, kept.rows.y), kept.encodings, strict=True):
+            require_codes(where, rows, encoding)
+    frames = [] if kept.frame is None else [kept.frame]
+    frames += [] if kept.sums is None else [kept.sums.frame]
+    expected = [encoding.width for encoding in kept.encodings]
+    for frame in frames:
+        found = [_frame_width(side) for side in (frame.x, frame.y)]
+        require(found == expected, where, "frame", f"of columns {expected}", found)
+    if kept.sums is not None:
+        same = kept.frame is not None and kept.frame.key == kept.sums.frame.key
+        require(same, where, "frame", "that of the sums", Text("another"))
+
+
+def _frame_width(side: Frame) -> int:
+    return 1 if isinstance(side, Bins) else len(side.origin)
+
+
+def _check_problem(problem: Problem) -> None:
+    where, expected = "Problem", [problem.x.map.width, problem.y.map.width]
+    few = problem.sample if problem.few is None else problem.few
+    tables = [(problem.sample.x, problem.sample.y), (few.x, few.y)]
+    tables += [] if problem.points is None else [problem.points]
+    for table in tables:
+        found = [rows.d for rows in table]
+        require(found == expected, where, "sample", f"of columns {expected}", found)
+
+
+def _check_direction(direction: Direction) -> None:
+    _require_projector("Direction", direction.projector, direction.support)
+
+
+def _require_projector(
+    where: str,
+    projector: Projector | IsotonicProjector | None,
+    support: KernelSupport | CellSupport,
+) -> None:
+    """Raise unless signed distributions on a support can be projected."""
+    if projector is None:
+        return
+    signed = projector.signed
+    same = signed.rank == support.rank and signed.points.n == support.points.n
+    same = same and type(signed) is type(support)
+    rule = "of distributions on the support"
+    require(same, where, "projector", rule, Text("one of others"))
+
+
+def _check_joint(joint: Joint) -> None:
+    where, problem = "Joint", joint.problem
+    numbers = not np.isnan(joint.ridge).any()
+    require(numbers, where, "ridge", "numbers, finite or not", Text("NaN"))
+    shape = (problem.y.rank, problem.x.rank)
+    found = joint.solution.value.shape
+    require(found == shape, where, "solution", f"of shape {shape}", found)
+    sides = (problem.x, problem.y)
+    directions = (joint.x_given_y, joint.y_given_x)
+    expected = [encoding.width for encoding in joint.kept.encodings]
+    widths = [side.map.width for side in sides]
+    require(widths == expected, where, "problem", f"of columns {expected}", widths)
+    widths = [side.support.points.width for side in directions]
+    require(widths == expected, where, "support", f"of columns {expected}", widths)
+
+
+def _check_embedding(embedding: Embedding) -> None:
+    where, encodings = "Embedding", embedding.kept.encodings
+    _require_projector(where, embedding.projector, embedding.support)
+    expected = [encoding.width for encoding in encodings]
+    widths = [embedding.basis_x.map.width, embedding.support.points.width]
+    require(widths == expected, where, "support", f"of columns {expected}", widths)
+
+
+def _check_location_scale(model: LocationScaleModel) -> None:
+    where, (x, y) = "LocationScaleModel", model.encodings
+    d, r = x.width, y.width
+    require(y.numeric, where, "encodings", "numeric columns of Y", Text("others"))
+    require_location(where, model.location, d, r)
+    require_scale(where, model.scale, d, r)  # type: ignore[arg-type]
+    found = model.detector.map.width
+    require(found == d, where, "detector", f"of {d} columns", found)
+    fitted = hasattr(model.residuals, "_fitted")
+    require(fitted, where, "residuals", "a fitted distribution", Text("another"))
+    sides = model.residuals._encodings  # noqa: SLF001
+    widths = [side.width for side in sides if side.numeric]
+    require(widths == [r, r], where, "residuals", f"of {r} and {r} columns", Text(widths))
+    require(model.marginal.is_scalar or r > 1, where, "marginal", "numbers", Text("not"))
