@@ -158,14 +158,14 @@ def test_the_limit_returns_whichever_thread_is_the_last_to_leave():
     inside, leave = threading.Event(), threading.Event()
 
     def stay():
-        with one_blas_thread:
+        with one_blas_thread() as one, one:
             inside.set()
             leave.wait(SECONDS)
 
     with threadpool_limits(2, user_api="blas"):
         before = limits()
         other = threading.Thread(target=stay)
-        with one_blas_thread as allowed:
+        with one_blas_thread() as one, one:
             other.start()
             assert inside.wait(SECONDS)
             assert set(limits()) == {1}
@@ -173,7 +173,7 @@ def test_the_limit_returns_whichever_thread_is_the_last_to_leave():
         leave.set()
         other.join(SECONDS)
         assert limits() == before
-        assert allowed <= 2
+        assert one.allowed <= 2
 
 
 def test_a_limit_that_another_thread_sets_first_does_not_stop_ours():
@@ -181,11 +181,11 @@ def test_a_limit_that_another_thread_sets_first_does_not_stop_ours():
     found = []
 
     def work():
-        with one_blas_thread:
+        with one_blas_thread() as one, one:
             found.append(limits())
 
     with threadpool_limits(2, user_api="blas"):
-        with one_blas_thread:
+        with one_blas_thread() as one, one:
             pass
         other = threading.Thread(target=work)
         other.start()

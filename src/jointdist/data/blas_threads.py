@@ -7,6 +7,7 @@ that asked one model took twenty times the CPU time of one. Hence one BLAS threa
 import os
 import sys
 import threading
+from typing import Self
 
 from threadpoolctl import LibController, ThreadpoolController
 
@@ -16,46 +17,32 @@ __all__ = ["one_blas_thread"]
 class _OneBlasThread:
     """BLAS on one thread while any pass runs, in whatever thread it was called.
 
-    The first to enter saves the limit, the last to leave restores it. Gives the number
-    of threads that BLAS was allowed before, at most the cores of this process. Called, it
-    gives a pass that is left at the latest when it is deleted.
+    The first pass to begin saves the limits, the last to end restores them.
     """
 
     def __init__(self) -> None:
-        # A pass may be deleted in the thread that has the lock.
+        # A generator may be deleted, and its pass end, in the thread that has the lock.
         self._lock, self._inside = threading.RLock(), 0
         self._blas = list[LibController]()
         self._before, self._allowed, self._modules = list[int](), 1, 0
 
-    def __call__(self) -> "_Pass":
-        return _Pass(self)
-
-    def __enter__(self) -> int:
-        one = _Pass(self)
-        allowed = self.enter(one)
-        one.inside = False  # it is left by `__exit__`
-        return allowed
-
-    def __exit__(self, *_: object) -> None:
-        one = _Pass(self)
-        one.inside = True
-        self.leave(one)
-
-    def enter(self, one: "_Pass") -> int:
-        """Enter, unless an interrupt comes: then nothing has changed."""
+    def enter(self, one: "Pass") -> None:
+        """Begin a pass, unless an interrupt comes: then nothing has changed."""
         try:
             with self._lock:
+                if one.inside:
+                    return
                 if self._inside == 0:
                     self._begin()
+                one.allowed = self._allowed
                 self._inside += 1
                 one.inside = True  # no call before it, so that no interrupt comes between
-            return self._allowed  # noqa: TRY300  # an interrupt may come before it
         except BaseException:
             self.leave(one)
             raise
 
-    def leave(self, one: "_Pass") -> None:
-        """Leave, once for each pass."""
+    def leave(self, one: "Pass") -> None:
+        """End a pass, once."""
         with self._lock:
             if not one.inside:
                 return
@@ -91,30 +78,39 @@ class _OneBlasThread:
             raise
 
 
-class _Pass:
+_LIMIT = _OneBlasThread()
+
+
+class Pass:
     """The time from one entry to the exit that belongs to it.
 
-    Python may notice an interrupt at the first instruction of ``__exit__``, so that nothing
-    of it is done. Then the pass is left when the frame that has entered it is gone.
+    Attributes
+    ----------
+    allowed : int
+        The number of threads that BLAS was allowed before, at most the cores of this process.
+    inside : bool
+        Whether it has begun and not ended.
     """
 
-    __slots__ = ("inside", "limit")
+    allowed: int = 1
+    inside: bool = False
 
-    def __init__(self, limit: _OneBlasThread) -> None:
-        self.limit, self.inside = limit, False
-
-    def __enter__(self) -> int:
-        return self.limit.enter(self)
+    def __enter__(self) -> Self:
+        _LIMIT.enter(self)
+        return self
 
     def __exit__(self, *_: object) -> None:
-        self.limit.leave(self)
-
-    def __del__(self) -> None:
-        if self.inside:
-            self.limit.leave(self)
+        _LIMIT.leave(self)
 
 
-one_blas_thread = _OneBlasThread()
+def one_blas_thread() -> Pass:
+    """Return a pass, during which BLAS has one thread.
+
+    Enter it twice: ``with one_blas_thread() as one, one:``. Python may notice an interrupt at
+    the first instruction of an ``__exit__``, so that nothing of it is done. The other one is
+    called then, and whoever keeps the traceback of the interrupt does not keep the limit.
+    """
+    return Pass()
 
 
 def _limit(libraries: list[LibController], limits: list[int]) -> None:

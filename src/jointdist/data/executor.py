@@ -94,8 +94,8 @@ class Executor:
             stop = min(start + step, n)
             return task(start, *[table.read(start, stop) for table in tables])
 
-        with one_blas_thread() as allowed:
-            workers = self.workers or allowed
+        with one_blas_thread() as one, one:
+            workers = self.workers or one.allowed
             if workers > 1 and n > step:
                 yield from in_threads(work, iter(range(0, n, step)), workers)
                 return
@@ -113,8 +113,8 @@ class Executor:
         items : iterable
             The items.
         """
-        with one_blas_thread() as allowed:
-            workers, waiting = self.workers or allowed, iter(items)
+        with one_blas_thread() as one, one:
+            workers, waiting = self.workers or one.allowed, iter(items)
             first = list(islice(waiting, 2))
             if workers > 1 and len(first) > 1:
                 yield from in_threads(work, chain(first, waiting), workers)

@@ -215,7 +215,7 @@ def by_parts(
         belong to, to results with a first axis of ``b``.
     """
     results, start, none = [], 0, 0
-    with one_blas_thread():  # several threads may ask at once
+    with one_blas_thread() as one, one:  # several threads may ask at once
         for part in conditions.parts():
             t = part
             mass = np.ones(len(t)) if mean is None else 1 + t @ mean

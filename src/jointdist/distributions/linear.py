@@ -299,8 +299,8 @@ class LinearDistributions(ABC):
         def scores(t: Vector, _: Vector, part: slice) -> Vector:
             own, step = points[part], energy.step
             slices = [slice(i, i + step) for i in range(0, len(t), step)]
-            each = executor.each(lambda s: energy.both_scores(t[s], own[s]), slices)
-            return np.concatenate(list(each))
+            work = lambda s: energy.both_scores(t[s], own[s])  # noqa: E731
+            return np.concatenate(list(executor.each(work, slices)))
 
         found = self.normalised.each(scores)
         return found[:, 0], found[:, 1]

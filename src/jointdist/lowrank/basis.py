@@ -206,7 +206,7 @@ def side_basis(
     mean = s / weight if centred else xp.zeros_like(s)
     if centred:
         G = G - s[:, None] * mean[None, :]
-    with one_blas_thread:  # the matrix is small
+    with one_blas_thread() as one, one:  # the matrix is small
         eigenvalues, V = xp.linalg.eigh(symmetric(G))
     eigenvalues, V = xp.flip(eigenvalues), xp.flip(V, axis=1)
     return Basis(

@@ -113,7 +113,7 @@ class FeatureMap(Cached):
         if self.rank == 0:
             return 1.0
         C = to_numpy(self.core)
-        with one_blas_thread:
+        with one_blas_thread() as one, one:
             smallest = np.linalg.svd(C, compute_uv=False)[-1]
         return float((C * C).sum(axis=1).max() / smallest**2)
 

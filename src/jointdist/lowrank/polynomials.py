@@ -151,7 +151,7 @@ def orthonormal_polynomials(
         part = np.union1d(part, extreme_rows(x, y, weights, executor))
     share = None if weights is None else weights[part] / weights.max()
     final = len(part) == len(counted)
-    with one_blas_thread:  # the matrices are small
+    with one_blas_thread() as one, one:  # the matrices are small
         a = rough_polynomials(degrees[0], x.take(part), share, final)
         b = rough_polynomials(degrees[1], y.take(part), share, final)
         for left in reversed(range(_MAX_PASSES)):

@@ -216,7 +216,7 @@ def _residuals(search: PivotSearch, found: Pivots) -> _Residuals:
         sums = to_numpy(squares @ like(w[rows], x))
         return largest, float(w[rows] @ d), float(w[rows] @ left), sums
 
-    parts = search.executor.map(block, search.rows)
+    parts = list(search.executor.map(block, search.rows))
     largest, trace, error, sums = zip(*parts, strict=True)
     found = found._replace(trace=math.fsum(trace), error=math.fsum(error))
     return _Residuals(found, residual, max(largest), np.sum(sums, axis=0))

@@ -73,5 +73,5 @@ def propose_frame(
         z, own = rows.take(counted[::every]), None if w is None else w[::every]
         return propose_leaves(maps[number], z, own, expected_rows=n, seed=plan.seed)
 
-    with one_blas_thread:  # the matrices are small
+    with one_blas_thread() as one, one:  # the matrices are small
         return SupportFrame(side(0, x), side(1, y), plan.seed, pair_limits(n))

@@ -116,7 +116,7 @@ def embedding(
     if "sample" in {normalization, positivity}:
         rows = _rows(features, len(b)) * kept
     problem = Problem(objective, S, b * kept, rows, normalization, positivity)
-    with one_blas_thread:  # the matrices are small
+    with one_blas_thread() as one, one:  # the matrices are small
         if problem.missing > 0:
             return infeasible(problem, problem.missing)
         if problem.lowest(problem.first) >= 0:

@@ -98,7 +98,10 @@ def grid_positive(
     require(
         whole, "grid_positive", "random_state", "zero or a positive integer", random_state
     )
-    with one_blas_thread:  # many threads on a small matrix wait for each other
+    with (
+        one_blas_thread() as one,
+        one,
+    ):  # many threads on a small matrix wait for each other
         work = WorkingSet.empty(objective, grid)
         return _search(work, tol, max_iter, np.random.default_rng(random_state))
 

@@ -115,7 +115,10 @@ def logistic(
     fits = start is None or start.value.shape == (problem.k, blocks.m)
     got = Text("none" if start is None else f"shape {start.value.shape}")
     require(fits, where, "start", f"of shape {(problem.k, blocks.m)}", got)
-    with one_blas_thread:  # passes have a thread for each core, and the rest is small
+    with (
+        one_blas_thread() as one,
+        one,
+    ):  # passes have a thread for each core, and the rest is small
         newton = Newton(problem, _started(problem, start), precision, tol)
         steps = newton.run(max_iter)
         return _solution(problem, newton.point, tol, steps)

@@ -84,7 +84,7 @@ def pivot_positive(
     require(is_number(tol, least=0.0), where, "tol", "a number of at least zero", tol)
     whole = is_whole(max_iter, least=1)
     require(whole, where, "max_iter", "a whole number of at least one", max_iter)
-    with one_blas_thread:  # the matrices are small
+    with one_blas_thread() as one, one:  # the matrices are small
         free = closed_form(objective)
         if _total(free.value, (T_y, T_x), bounds) >= -1:
             zero = np.zeros_like(free.value)

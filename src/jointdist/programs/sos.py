@@ -132,7 +132,7 @@ def sum_of_squares(
     whole = is_whole(max_iter, least=1)
     require(whole, where, "max_iter", "a whole number of at least one", max_iter)
     program = Squares(objective, products)
-    with one_blas_thread:  # the matrices are small
+    with one_blas_thread() as one, one:  # the matrices are small
         steps = _solved(program, tol, max_iter)
         return _solution(program, objective, steps, tol)
 

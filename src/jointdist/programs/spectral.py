@@ -79,7 +79,7 @@ def spectral_ball(
     require(is_number(tol, least=0.0), where, "tol", "a number of at least zero", tol)
     whole = is_whole(max_iter, least=1)
     require(whole, where, "max_iter", "a whole number of at least one", max_iter)
-    with one_blas_thread:  # the matrices are small
+    with one_blas_thread() as one, one:  # the matrices are small
         free = closed_form(objective)
         if _norm(free.value) <= radius:
             return _unbound(free)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from jointdist._array import Index, Vector
+from jointdist._array import Array, Index, Vector
 from jointdist.distributions.cell_support import CellSupport
 from jointdist.distributions.kernel_support import KernelSupport
 from jointdist.distributions.support import Support
@@ -77,8 +77,11 @@ def _cut(support: KernelSupport, most: int) -> Index:
         if len(distinct) <= most:
             return which.ravel()
     leading = min(SETTINGS.cut_directions, support.rank)
-    blocks = points.executor.map(lambda _, z: support.features(z)[:, :leading], points.rows)
-    Z = np.concatenate(list(blocks))
+
+    def block(_start: int, z: Array) -> Vector:
+        return support.features(z)[:, :leading]
+
+    Z = np.concatenate(list(points.executor.map(block, points.rows)))
     counted = np.flatnonzero(points.shares)
     if len(counted) > SETTINGS.cut_rows:
         rng = np.random.default_rng(0)

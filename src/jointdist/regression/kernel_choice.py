@@ -72,7 +72,7 @@ def choose_kernels(
         return min(tried, key=lambda fit: fit.error).kernel
 
     kernels = [*workers.each(widened, kinds), *(kind.at(1.0) for kind in relevant)]
-    fits = workers.each(lambda kernel: fitted(kernel, max_rank), kernels)
+    fits = list(workers.each(lambda kernel: fitted(kernel, max_rank), kernels))
     families = [*[None] * len(kinds), *relevant]
     found = [replace(fit, family=kind) for fit, kind in zip(fits, families, strict=True)]
     return sorted(found, key=lambda fit: fit.error)
@@ -103,7 +103,7 @@ def _ard(family: Family, X: Vector, U: Vector) -> Family:
         T = (U[rows] - U[rows].mean(axis=0)) / std
         return fit_length_scales(family, X[rows], T, start=start, steps=steps)
 
-    with one_blas_thread:
+    with one_blas_thread() as one, one:
         few = np.arange(min(len(X), SETTINGS.ard_first_rows))
         theta = search(few, None, SETTINGS.ard_first_steps)
         if len(X) > len(few):

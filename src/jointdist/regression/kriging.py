@@ -121,7 +121,7 @@ class Kriging(Cached):
         def block(start: int) -> list[Vector]:
             return [at(i) for i in range(start, min(start + _BLOCK, len(points)))]
 
-        parts = workers.each(block, range(0, len(points), _BLOCK))
+        parts = list(workers.each(block, range(0, len(points), _BLOCK)))
         return np.asarray([one for part in parts for one in part])
 
 

@@ -143,8 +143,10 @@ class CrossValidation:
             return path
 
         folds = range(self.folds)
-        scores = self.executor.each(scored, folds) if risk.ours else map(scored, folds)
-        return self.record(np.array(list(scores)), ridges, start, self._held, **what)
+        scores = list(
+            self.executor.each(scored, folds) if risk.ours else map(scored, folds)
+        )
+        return self.record(np.array(scores), ridges, start, self._held, **what)
 
     @cached
     def _held(self) -> Vector:

@@ -133,7 +133,7 @@ def select_kernels(
         )
         if not validation.folds:
             return default  # all rows are equal
-        with one_blas_thread:  # the matrices are small
+        with one_blas_thread() as blas, blas:  # the matrices are small
             _Candidates(search, validation).explore(x, y)
         selected = validation.result()
     best = selected.chosen

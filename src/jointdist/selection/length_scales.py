@@ -60,7 +60,7 @@ def families(
         return
     U = features()
     kinds = [x] if missed is None else [replace(x, nu=nu) for nu in (x.nu, *_ROUGH)]
-    learned = validation.executor.each(lambda kind: _relevant(kind, sample, U), kinds)
+    learned = list(validation.executor.each(lambda kind: _relevant(kind, sample, U), kinds))
     found = [family for family in learned if family is not None]
     if not found:
         return

@@ -95,7 +95,7 @@ class LogisticCandidates:
         def indicators() -> Vector:
             return np.eye(len(self.sizes))[self.codes]
 
-        with one_blas_thread:  # the matrices are small
+        with one_blas_thread() as one, one:  # the matrices are small
             for family, of_folds in families(x, self.validation, self.held, indicators):
                 self._descend(family, of_folds)
 
