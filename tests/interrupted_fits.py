@@ -10,6 +10,7 @@ import resource
 import signal
 import sys
 import threading
+import traceback
 from pathlib import Path
 from time import perf_counter, sleep
 
@@ -91,7 +92,9 @@ def interrupted(watched, model, change, moment):
     else:
         state = "in time"
     signal.setitimer(signal.ITIMER_REAL, 0)
-    left = [*left_threads(), *(["BLAS"] if limits() != allowed else [])]
+    left = left_threads()
+    if limits() != allowed:
+        left += ["BLAS", *traceback.format_exception(caught)]
     del caught  # a traceback that lives, as in a notebook, must not hold a limit
     return {"change": change, "state": state, "left": left}
 
