@@ -2,9 +2,10 @@
 
 Run ``make bench``. Each kind of model is asked in a process of its own, with two threads of
 BLAS allowed. One is best: threads that wait for each other's BLAS threads spin, and the time
-they spin is CPU time. The last column is the ratio where BLAS may use one thread alone: what
-Python's own lock and shared caches cost. Times are the least of three runs, of models that were
-asked before.
+they spin is CPU time. The next column is the ratio where BLAS may use one thread alone: what
+Python's own lock and shared caches cost, as they do in the first row, where threads work on arrays
+of NumPy alone. The last column is the ratio with ten times the conditions a question. Times are the
+least of three runs, of models that were asked before.
 """
 
 import argparse
@@ -37,10 +38,7 @@ def rows(n: int, seed: int = SEED):
 def of_kernels(kind: type, **options):
     """Return a model with given kernels and ridge, and its rows."""
     options |= {"regularization": 1e-3, "random_state": SEED, "verbose": 0}
-    return kind(
-        *KERNELS,
-        **options,
-    ).fit(*rows(4000))
+    return kind(*KERNELS, **options).fit(*rows(4000))
 
 
 def joint():
@@ -105,6 +103,17 @@ def of_distributions(model, q: int) -> list[Question]:
     ]
 
 
+def of_arrays(_model, q: int) -> list[Question]:
+    """Return work on arrays of 1,000 numbers, without a model."""
+    numbers = rows(1000)[1]
+
+    def work() -> None:
+        for _ in range(10 * q):
+            _ = 1.5 * numbers + 2.0
+
+    return [work]
+
+
 def of_classes(model, q: int) -> list[Question]:
     """Return questions about probabilities of classes."""
     X, _ = rows(q, SEED + 1)
@@ -114,6 +123,7 @@ def of_classes(model, q: int) -> list[Question]:
 # The model, its questions, the number of conditions, and how often they are asked, so that
 # one thread needs one to two seconds.
 KINDS = {
+    "NumPy alone": (lambda: None, of_arrays, 100, 64),
     "JointDistribution": (joint, of_distributions, 100, 1),
     'JointDistribution, positivity "none"': (signed, of_distributions, 100, 1),
     "PolynomialJointDistribution": (polynomial, of_distributions, 100, 2),
@@ -137,10 +147,10 @@ def asked(ask: Callable[[], object]) -> tuple[float, float]:
     return min(found)
 
 
-def measured(kind: str) -> dict[str, float]:
+def measured(kind: str, times: int) -> dict[str, float]:
     """Return times of one thread and of eight with the same questions, in this process."""
     make, ask_of, conditions, repeats = KINDS[kind]
-    questions = ask_of(make(), conditions)
+    questions, repeats = ask_of(make(), conditions * times), max(repeats // times, 1)
     for ask in questions:
         ask()
     work = questions * repeats * THREADS
@@ -158,14 +168,14 @@ def measured(kind: str) -> dict[str, float]:
     return {"one": one[0], "eight": eight[0], "one_wall": one[1], "eight_wall": eight[1]}
 
 
-def in_child(kind: str, threads: int) -> dict[str, float]:
+def in_child(kind: str, threads: int, times: int = 1) -> dict[str, float]:
     """Return the times of :func:`measured` in a process with some BLAS threads."""
     variables = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
     environment = os.environ | dict.fromkeys(variables, str(threads))
-    command = [sys.executable, __file__, "--kind", kind]
+    command = [sys.executable, __file__, "--kind", kind, "--times", str(times)]
     run = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE)  # noqa: S603
-    times: dict[str, float] = json.loads(run.stdout)
-    return times
+    found: dict[str, float] = json.loads(run.stdout)
+    return found
 
 
 def main(kinds: Sequence[str]) -> None:
@@ -178,12 +188,13 @@ def main(kinds: Sequence[str]) -> None:
         "time",
         "ratio of CPU",
         "one BLAS thread",
+        "10 x conditions",
     )
     found = table("Eight threads ask one model", "model", *heads)
     for kind in kinds:
-        of, plain = in_child(kind, 2), in_child(kind, 1)
+        of, plain, many = in_child(kind, 2), in_child(kind, 1), in_child(kind, 2, 10)
         times = (of[name] for name in ("one", "one_wall", "eight", "eight_wall"))
-        ratios = (each["eight"] / each["one"] for each in (of, plain))
+        ratios = (each["eight"] / each["one"] for each in (of, plain, many))
         found.add_row(
             kind, *(f"{each:.2f} s" for each in times), *(f"{each:.2f}" for each in ratios)
         )
@@ -193,8 +204,9 @@ def main(kinds: Sequence[str]) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kind", choices=KINDS, help="measure one kind, as JSON")
-    chosen = parser.parse_args().kind
-    if chosen is None:
+    parser.add_argument("--times", type=int, default=1, help="so many times the conditions")
+    chosen = parser.parse_args()
+    if chosen.kind is None:
         main(list(KINDS))
     else:
-        print(json.dumps(measured(chosen)))
+        print(json.dumps(measured(chosen.kind, chosen.times)))

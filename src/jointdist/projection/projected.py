@@ -143,7 +143,7 @@ class Projector(Cached):
         # One thread of BLAS for each ridge: on small matrices, many wait for each other.
         scores: list[float] = []
         tilts = self._followed(targets) if follow else self._alone(targets)
-        with closing(tilts):
+        with closing(tilts), closing(tilts):  # as a pass is entered twice
             for theta in tilts:
                 scores.append(score(theta))
                 if scores[-1] > SETTINGS.tolerated_score * min(scores):
