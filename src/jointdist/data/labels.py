@@ -15,7 +15,7 @@ from jointdist._array import is_array, to_numpy
 from jointdist._rules import Text, require
 from jointdist.errors import warn_user
 
-__all__ = ["Labels", "learn_labels"]
+__all__ = ["Labels", "learn_labels", "read_classes"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +59,7 @@ def learn_labels(
     """
     got = Text("None: fit requires y to be passed, but the target y is None")
     require(y is not None, where, "y", "given", got)
-    array = _array(y, where)
+    array = _array(y, where, "y")
     if np.asarray(array).shape[1:] == (1,):
         msg = "A column-vector y was passed when a 1d array was expected."
         warn_user(f"{msg} {where} takes its column.", DataConversionWarning)
@@ -77,7 +77,31 @@ def learn_labels(
     return Labels(classes, np.array([place[label] for label in found.tolist()])[codes])
 
 
-def _array(y: Any, where: str) -> Any:
+def read_classes(classes: object, *, where: str) -> NDArray[Any]:
+    """Return the labels that users name, sorted, each once.
+
+    Parameters
+    ----------
+    classes : array, Series or sequence of shape (k,)
+        The labels, in any order.
+    where : str
+        The caller, for messages.
+
+    Examples
+    --------
+    >>> from jointdist.data.labels import read_classes
+    >>> read_classes(["yes", "no"], where="partial_fit")
+    array(['no', 'yes'], dtype='<U3')
+    """
+    values = np.asarray(_array(classes, where, "classes"))
+    require(values.ndim == 1, where, "classes", "a vector of labels", classes)
+    missing = values.dtype.kind == "f" and bool(np.isnan(values).any())
+    require(not missing, where, "classes", "without missing values", classes)
+    found: NDArray[Any] = np.unique(values)
+    return found
+
+
+def _array(y: Any, where: str, name: str) -> Any:
     """Return labels as an array or a list of one type, without missing values."""
     if is_array(y):
         y = to_numpy(y)
@@ -94,5 +118,5 @@ def _array(y: Any, where: str) -> Any:
         rule = "without missing values" if missing else "strings or numbers, not both"
         got = Text(f"{value!r} at row {row}")
         good = isinstance(value, str) if strings else not missing
-        require(good, where, "y", rule, got)
+        require(good, where, name, rule, got)
     return values if isinstance(y, np.ndarray) else y

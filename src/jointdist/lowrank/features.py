@@ -52,6 +52,20 @@ class FeatureMap(Cached):
     landmarks: Array
     core: Array
 
+    @staticmethod
+    def at(kernel: Kernel, landmarks: Array) -> "FeatureMap":
+        """Return the map with given landmarks, whose kernel matrix is not singular.
+
+        Parameters
+        ----------
+        kernel : Kernel
+            The kernel.
+        landmarks : Array of shape (m, d)
+            The landmarks.
+        """
+        K = kernel_matrix(kernel, landmarks, landmarks)
+        return FeatureMap(kernel, landmarks, array_namespace(K).linalg.cholesky(K))
+
     @property
     def rank(self) -> int:
         """The number of features :math:`m`."""

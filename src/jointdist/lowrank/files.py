@@ -62,8 +62,9 @@ def register_lowrank(schema: Schema) -> None:
     schema.register(
         Landmarks,
         "landmarks",
-        map=Value(FeatureMap, m="rank"),
-        pivots=Indices("m"),
+        check=_check_landmarks,
+        map=Value(FeatureMap),
+        pivots=Indices("_"),
         trace=number,
         error=number,
     )
@@ -203,9 +204,14 @@ def _require_triangular(where: str, name: str, matrix: Array) -> None:
     require(good, where, name, rule, Text("others"))
 
 
+def _check_landmarks(low: Landmarks | Basis) -> None:
+    """Raise unless all landmarks are rows of the fit, or none is."""
+    found, rank = len(low.pivots), low.map.rank
+    require(found in {0, rank}, type(low).__name__, "pivots", f"{rank} or none", found)
+
+
 def _check_basis(basis: Basis) -> None:
-    known = len(basis.pivots) in {0, basis.rank}
-    require(known, "Basis", "pivots", f"{basis.rank} or none", len(basis.pivots))
+    _check_landmarks(basis)
     V, v = to_numpy(basis.rotation), np.cos(np.arange(basis.rank))
     away = np.abs(V @ (V.T @ v) - v).max(initial=0.0)
     close = bool(away <= _ORTHOGONAL)

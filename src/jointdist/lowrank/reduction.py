@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from jointdist._array import Vector
+from jointdist._array import Vector, like
 from jointdist._rules import Seed, Text, generator, require
 from jointdist.data.executor import Executor, executor_for
 from jointdist.data.table import Rows, as_rows, as_weights
@@ -24,6 +24,7 @@ from jointdist.lowrank.factor import (
     checked_goal,
     pivot_search,
 )
+from jointdist.lowrank.features import FeatureMap
 from jointdist.lowrank.moments import Moments, Precision
 from jointdist.lowrank.protocols import Features
 from jointdist.lowrank.randomized import (
@@ -188,6 +189,7 @@ def reduce_sample(
     executor: Executor | None = None,
     warn: bool | tuple[bool, bool] = True,
     plan: FramePlan | None = None,
+    landmarks_y: Vector | None = None,
 ) -> Reduction:
     """Factor both kernel matrices and collect the moments of their features.
 
@@ -215,6 +217,8 @@ def reduce_sample(
         Whether to warn if ``max_rank`` is reached before ``tol``, on X and Y.
     plan : FramePlan, optional
         How the frame of the support is chosen, if its sums are to be collected.
+    landmarks_y : array of shape (m, d), optional
+        The landmarks of Y, in place of pivots among its rows.
 
     Returns
     -------
@@ -241,6 +245,7 @@ def reduce_sample(
     of_x = search(kernel_x, "kernel_x", x, goal=goals[0], rng=rngs[0])
     of_y = search(kernel_y, "kernel_y", y, goal=goals[1], rng=rngs[1])
     require_precision(x.where, precision)
+    fixed = None if landmarks_y is None else _at(kernel_y, landmarks_y, y)
 
     def sums(map_x: Features, map_y: Features, frame: SupportFrame | None) -> Sums:
         how = Summation(map_x, map_y, frame, precision)
@@ -254,18 +259,22 @@ def reduce_sample(
     # The pass can verify a tolerance only well above the rounding error of its sums.
     verifiable = relative and tol >= _VERIFIABLE and precision == "float64"
     if pivoting == "auto" and is_large(x) and verifiable:
-        first_x, first_y = on_subsample(of_x), on_subsample(of_y)
+        first_x, first_y = on_subsample(of_x), fixed or on_subsample(of_y)
         frame = framed(first_x.map, first_y.map)
         total = sums(first_x.map, first_y.map, frame)
         pivots_x = _completed(of_x, first_x, total.moments.sides[0])
-        pivots_y = _completed(of_y, first_y, total.moments.sides[1])
+        pivots_y = fixed or _completed(of_y, first_y, total.moments.sides[1])
         map_x, map_y = pivots_x.map, pivots_y.map
         grown = map_x.rank > first_x.map.rank or map_y.rank > first_y.map.rank
         total = sums(map_x, map_y, frame) if grown else total.taken(map_x, map_y)
     else:
-        pivots_x, pivots_y = choose_pivots(of_x, pivoting), choose_pivots(of_y, pivoting)
+        pivots_x = choose_pivots(of_x, pivoting)
+        pivots_y = fixed or choose_pivots(of_y, pivoting)
         maps = pivots_x.map, pivots_y.map
         total = sums(*maps, framed(*maps))
+    if fixed is not None:
+        found = total.moments
+        pivots_y = fixed._replace(trace=found.trace_y, error=found.error_y)
 
     warn_x, warn_y = warn if isinstance(warn, tuple) else (warn, warn)
     if warn_x:
@@ -273,6 +282,12 @@ def reduce_sample(
     if warn_y:
         warn_if_short(x.where, "Y", goals[1], pivots_y)
     return Reduction(pivots_x.factor(x), pivots_y.factor(y), total.moments, total.support)
+
+
+def _at(kernel: Kernel, landmarks: Vector, rows: Rows) -> Pivots:
+    """Return given landmarks as pivots that are no rows; their errors are not known yet."""
+    found = FeatureMap.at(kernel, like(landmarks, rows.read(0, 1)))
+    return Pivots(found, np.empty(0, dtype=np.intp), 0.0, 0.0)
 
 
 def _completed(search: PivotSearch, proposed: Pivots, sums: tuple[float, Vector]) -> Pivots:

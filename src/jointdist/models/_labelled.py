@@ -7,16 +7,24 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
-from jointdist._array import Index, Vector, is_array, like
+from jointdist._array import Index, Vector, is_array, like, to_numpy
 from jointdist._rules import Seed, Text, require
 from jointdist.data.class_weights import class_weights
 from jointdist.data.encoding import Coded, Encoding
 from jointdist.data.labels import Labels, learn_labels
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows, as_rows, as_weights, require_table
+from jointdist.distributions.support import Support
 from jointdist.models._arguments import PairedData, read_pair
 
-__all__ = ["LabelledData", "count_rows", "encode_labels", "read_labelled"]
+__all__ = [
+    "LabelledData",
+    "count_rows",
+    "encode_conditions",
+    "encode_labels",
+    "labels_with_rows",
+    "read_labelled",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,3 +115,38 @@ def encode_labels(
     rows = as_rows(like(column, X) if is_array(X) else column, where=where, name="y")
     weights = class_weights(labels, class_weight, as_weights(sample_weight, rows), where)
     return Coded(Encoding((tuple(labels.classes.tolist()),)), rows), weights
+
+
+def encode_conditions(where: str, y: object, encoding: Encoding, support: Support) -> Coded:
+    """Return labels as conditions, none of which has probability zero.
+
+    Parameters
+    ----------
+    where : str
+        The method, for messages.
+    y : array or sequence of shape (q,)
+        The labels.
+    encoding : Encoding
+        The labels that are known.
+    support : Support
+        The support of their distributions.
+    """
+    rows = encoding.encode(y, where=where, name="y", vector=True)
+    (known,), present = encoding.categories, labels_with_rows(support)[0].tolist()
+    rule = "of labels with rows, as X given a label of probability zero is not defined"
+    for code in np.unique(to_numpy(rows.table())).astype(np.intp).tolist():
+        require(code in present, where, "y", rule, (known or ())[code])
+    return Coded(encoding, rows)
+
+
+def labels_with_rows(support: Support) -> tuple[Index, Vector]:
+    """Return the codes of the labels that have rows, with the sums over their rows.
+
+    Parameters
+    ----------
+    support : Support
+        The support of distributions of labels.
+    """
+    labels, sums = support.distinct
+    some = sums[:, 0] > 0
+    return labels[some, 0].astype(np.intp), sums[some]

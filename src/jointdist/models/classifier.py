@@ -8,17 +8,22 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from jointdist._array import Vector
+from jointdist._array import Index, Vector
 from jointdist._rules import Seed, Text, require
 from jointdist.data.encoding import Coded
 from jointdist.data.executor import Executor
-from jointdist.data.labels import learn_labels
+from jointdist.data.labels import learn_labels, read_classes
 from jointdist.distributions.conditional import Conditional
 from jointdist.kernels import Delta, Kernel
 from jointdist.lowrank.factor import Pivoting
 from jointdist.models._arguments import read_x, require_columns
 from jointdist.models._fitted_state import FittedState
-from jointdist.models._labelled import count_rows, encode_labels
+from jointdist.models._labelled import (
+    count_rows,
+    encode_conditions,
+    encode_labels,
+    labels_with_rows,
+)
 from jointdist.models.coefficients import Marginals, Positivity
 from jointdist.models.jdl import JointDistribution
 from jointdist.programs import Solution
@@ -156,28 +161,31 @@ class JointClassifier(ClassifierMixin, FittedState):
         """Add rows: exactly the fit to all rows, with the landmarks of the first fit.
 
         A model that is not fitted yet is fitted, with a warning: length scales and landmarks
-        then come from the first rows alone. A label that is not among theirs can't be
-        learned later.
+        then come from the first rows alone. A label that is neither among theirs nor named
+        in ``classes`` can't be learned later.
 
         Parameters
         ----------
         X, y
             As in :meth:`fit`.
         classes : array of shape (k,), optional
-            All labels, which are checked against those of the first rows.
+            All labels, named in the first call. One that has no rows yet has probability
+            zero. Once it has some, the model is that of all rows.
         sample_weight
             As in :meth:`fit`.
         """
         where = f"{_NAME}.partial_fit"
         if hasattr(self, "joint_"):
-            self._require_classes(where, classes, self.classes_)
+            self._require_classes(where, classes)
             table = self._read(where, X, y, sample_weight)
             return self._with(copy(self.joint_).partial_fit(X, *table))
         self._require_weights(where)
-        labels = learn_labels(y, n=count_rows(where, X), where=where)
-        self._require_classes(where, classes, labels.classes)
+        named = None if classes is None else read_classes(classes, where=where)
+        labels = learn_labels(y, n=count_rows(where, X), where=where, classes=named)
         table = encode_labels(_NAME, X, labels, sample_weight, self.class_weight)
-        joint = self._unfitted().partial_fit(X, *table)
+        joint = self._unfitted()
+        joint._open = named is not None  # noqa: SLF001
+        joint.partial_fit(X, *table)
         return self._set_fitted({"joint_": joint, "classes_": labels.classes})
 
     def forget(self, X: object, y: object, sample_weight: object = None) -> Self:
@@ -242,11 +250,16 @@ class JointClassifier(ClassifierMixin, FittedState):
         x : array, DataFrame or sequence of shape (q, d), optional
             Rows of X; a vector if X has one column.
         y : array or sequence of shape (q,), optional
-            Labels.
+            Labels that have rows: X given a label of probability zero is not defined.
         """
         check_is_fitted(self)
         if x is not None:
             require_columns(self, x)
+        elif y is not None:
+            fitted, where = self.joint_._fitted, f"{_NAME}.given"  # noqa: SLF001
+            y = encode_conditions(
+                where, y, fitted.kept.encodings[1], fitted.y_given_x.support
+            )
         return self.joint_.given(x=x, y=y)
 
     def predict(self, X: object) -> NDArray[Any]:
@@ -257,8 +270,8 @@ class JointClassifier(ClassifierMixin, FittedState):
         X : array, DataFrame or sequence of shape (q, d)
             Rows of X.
         """
-        likely = self._signed("predict", X).argmax(axis=1)
-        labels: NDArray[Any] = self.classes_[likely]
+        present, signed = self._signed("predict", X)
+        labels: NDArray[Any] = self.classes_[present[signed.argmax(axis=1)]]
         return labels
 
     def predict_proba(self, X: object) -> Vector:
@@ -274,7 +287,10 @@ class JointClassifier(ClassifierMixin, FittedState):
         array of shape (q, k)
             Probabilities; they are not negative and have sum one.
         """
-        return onto_simplex(self._signed("predict_proba", X))
+        present, signed = self._signed("predict_proba", X)
+        proper = np.zeros((len(signed), len(self.classes_)))
+        proper[:, present] = onto_simplex(signed)
+        return proper
 
     def predict_log_proba(self, X: object) -> Vector:
         """Return the logarithms of the probabilities; minus infinity for zero.
@@ -346,12 +362,13 @@ class JointClassifier(ClassifierMixin, FittedState):
         rule = "None or a dict, as shares are not known of rows to come"
         require(not isinstance(fitted, str), where, "class_weight", rule, fitted)
 
-    def _require_classes(self, where: str, classes: object, found: NDArray[Any]) -> None:
-        """Raise if the labels that users name are not those of the first rows."""
+    def _require_classes(self, where: str, classes: object) -> None:
+        """Raise if the labels that users name are not those of the model."""
         if classes is not None:
-            given, seen = np.unique(np.asarray(classes)).tolist(), found.tolist()
-            rule = f"the labels of the first rows, {seen}"
-            require(given == seen, where, "classes", rule, given)
+            given = read_classes(classes, where=where).tolist()
+            known = self.classes_.tolist()
+            rule = f"the labels of the first fit, {known}; the first call of `partial_fit` "
+            require(given == known, where, "classes", rule + "names all", given)
 
     def _unfitted(self) -> JointDistribution:
         """Return the estimator of the joint distribution of X and the labels."""
@@ -362,17 +379,14 @@ class JointClassifier(ClassifierMixin, FittedState):
         joint._repeated = self.class_weight is None  # noqa: SLF001
         return joint
 
-    def _signed(self, method: str, X: object) -> Vector:
-        """Return the signed probabilities of labels; those of the sample if the mass is not
-        positive.
+    def _signed(self, method: str, X: object) -> tuple[Index, Vector]:
+        """Return the labels that have rows, and their signed probabilities; those of the
+        sample if the mass is not positive.
         """
         check_is_fitted(self)
         encoding, _ = self.joint_._encodings  # noqa: SLF001
         x = read_x(self, encoding, X, where=f"{_NAME}.{method}")
         dists = self.joint_._fitted.of_y(x)  # noqa: SLF001
-        labels, sums = dists.support.distinct
+        present, sums = labels_with_rows(dists.support)
         found = dists.expected(sums.T)
-        found = np.where(np.isnan(found), sums[:, 0], found)
-        signed = np.zeros((len(found), len(self.classes_)))
-        signed[:, labels[:, 0].astype(np.intp)] = found
-        return signed
+        return present, np.where(np.isnan(found), sums[:, 0], found)

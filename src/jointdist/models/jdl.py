@@ -6,6 +6,7 @@ import numpy as np
 
 from jointdist._array import Vector, to_numpy
 from jointdist._rules import Seed, Text, require, require_kind
+from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor, executor_for, executor_like
 from jointdist.kernels import Kernel
 from jointdist.lowrank.basis import Basis, double_orthogonal
@@ -158,6 +159,7 @@ class JointDistribution(JointEstimator):
     _chosen: Chosen
     _repeated = True  # whether a weight counts repetitions of a row
     _both = True  # whether projections of X given Y are calibrated
+    _open = False  # whether all categories of Y are landmarks, also those without rows
 
     def __init__(
         self,
@@ -218,7 +220,8 @@ class JointDistribution(JointEstimator):
         kernels, rows = (chosen.kernel_x, chosen.kernel_y), (data.sample.x, data.sample.y)
         options = fit_options(self, data.sample, data.rng)
         plan = support_plan(data, self.support_size)
-        reduction = reduce_sample(*kernels, *rows, **options, plan=plan)
+        options |= {"plan": plan, "landmarks_y": self._named(data.encodings[1])}
+        reduction = reduce_sample(*kernels, *rows, **options)
         kept = KeptSample.of(data, self.support_size, reduction.support)
         fit = Fit(chosen, data.seed, data.columns)
         return self._learn(kept, fit, reduction.small)
@@ -237,9 +240,16 @@ class JointDistribution(JointEstimator):
             centred=self.marginals == "exact",
             rough=closed and data.encodings[1].numeric,
             repeated=self._repeated,
+            open_y=self._open,
             executor=self.executor,
             verbose=self.verbose,
         )
+
+    def _named(self, encoding: Encoding) -> Vector | None:
+        """Return the codes of all categories of Y, if they are the landmarks."""
+        if not (self._open and encoding.width == 1 and encoding.all_categorical):
+            return None
+        return np.arange(float(len(encoding.categories[0] or ())))[:, None]
 
     def _fit_without(
         self, data: PairedData, validation: CrossValidation, x: Side, y: Side, part: int

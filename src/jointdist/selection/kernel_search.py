@@ -55,6 +55,8 @@ class KernelSearch:
         Whether Matérn kernels of X are candidates, too.
     repeated : bool, default=True
         Whether a weight counts repetitions of a row.
+    open_y : bool, default=False
+        Whether rows of other categories of Y may come: those of one alone choose nothing.
     executor : Executor, optional
         Runs the folds.
     verbose : int, default=1
@@ -71,6 +73,7 @@ class KernelSearch:
     centred: bool
     rough: bool = False
     repeated: bool = True
+    open_y: bool = False
     executor: Executor | None = None
     verbose: int = 1
 
@@ -131,8 +134,10 @@ def select_kernels(
         validation = CrossValidation(
             search.where, how, sample, seed, tell, executor=executor, repeated=repeated
         )
-        if not validation.folds:
-            return default  # all rows are equal
+        codes = validation.sample.y.table()
+        alone = search.open_y and not (codes != codes[0]).any()
+        if alone or not validation.folds:
+            return default  # all rows are equal, or of one category
         with one_blas_thread() as blas, blas:  # the matrices are small
             _Candidates(search, validation).explore(x, y)
         selected = validation.result()
