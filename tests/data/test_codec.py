@@ -22,7 +22,7 @@ from codec_toys import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jointdist.data.codec import Floats, Number, Scalars, Schema, Value
+from jointdist.data.codec import Added, Floats, Number, Scalars, Schema, Value
 from jointdist.data.container import read_container, write_container
 from jointdist.errors import ModelFileError
 
@@ -63,6 +63,27 @@ def test_arrays_of_other_libraries_are_converted(xp):
     back = roundtrip(Map(xp.asarray(np.ones((2, 1))), core))
     assert device(back.core) == "cpu"
     assert same(back.core, np.eye(2))
+
+
+class Line(NamedTuple):
+    slope: float
+    ridge: float | None
+
+
+def test_fields_that_were_added_are_none_in_older_files():
+    schema = Schema()
+    schema.register(Line, "line", slope=Number(), ridge=Added(Number()))
+    assert roundtrip(Line(1.0, 0.5), schema) == Line(1.0, 0.5)
+    assert roundtrip(Line(1.0, None), schema) == Line(1.0, None)
+    header, arrays = schema.encode(Line(1.0, 0.5))
+    fields = header["values"][0]["fields"]
+    del fields["ridge"]
+    assert schema.decode(header, arrays, Line) == Line(1.0, None)
+    for name in ("slope", "length"):
+        fields |= {"ridge": 0.5, "length": 1.0}
+        del fields[name]
+        with pytest.raises(ModelFileError, match="must be of fields"):
+            schema.decode(header, arrays, Line)
 
 
 @given(data=st.data(), one=maps(2), other=maps(2))

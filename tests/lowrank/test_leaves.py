@@ -1,5 +1,6 @@
 """Leaves of several columns: sums and samples of all rows, in any order, that subtract."""
 
+from dataclasses import replace
 from functools import reduce
 
 import numpy as np
@@ -63,6 +64,7 @@ def slow_sums(leaves, z, w, phi):
         "squared": np.array([(w[rows] ** 2).sum() for rows in parts]),
         "powers": np.array([w[rows] @ p[rows] for rows in parts]),
         "features": np.array([w[rows] @ phi[rows] for rows in parts]),
+        "products": (w * p.T) @ p,
     }
 
 
@@ -118,7 +120,9 @@ def test_sums_and_samples_are_those_of_all_rows(kind, seed, weighted, expected, 
     for rows in np.split(rng.permutation(400), sorted(cuts)):
         part = None if w is None else w[rows]
         total = total.combine(leaves.add(z[rows], part, phi[rows].T))
-    assert_sums(total, slow_sums(leaves, z, u, phi))
+    slow = slow_sums(leaves, z, u, phi)
+    assert_sums(total, slow)
+    assert_allclose(total.products, slow["products"], atol=1e-10 * slow["products"].max())
     assert_array_equal(total.count, np.bincount(leaves.locate(z), minlength=leaves.count))
     assert_sample(total.sample, *slow_sample(leaves, z, u))
 
@@ -148,6 +152,34 @@ def test_rows_can_be_forgotten_one_part_after_the_other(kind, seed, cuts):
         assert_array_equal(getattr(left, name), 0)
     assert left.sample.size == 0
     assert left.finish().points.shape == (0, 2)
+
+
+@given(seed=seeds, far=st.sampled_from([1.0, 10.0, 1e6]))
+def test_products_are_exact_or_unknown_once_rows_are_forgotten(seed, far):
+    rng = np.random.default_rng(seed)
+    z, leaves, features = framed("normal", rng)
+    z[0] *= far
+    phi = features.features(z)
+    sums = leaves.add(z, None, phi.T)
+    left = sums.without(leaves.add(z[:9], None, phi[:9].T))
+    slow = slow_sums(leaves, z[9:], np.ones(391), phi[9:])["products"]
+    assert (left.products is None) == (far == 1e6)
+    if left.products is not None:
+        assert_allclose(left.products, slow, atol=1e-9 * slow.max())
+        left = replace(left, products=None)
+    assert left.combine(sums).products is None
+    assert left.without(leaves.add(z[9:20], None, phi[9:20].T)).products is None
+
+
+def test_products_are_of_at_most_64_powers(rng):
+    z = rng.normal(size=(400, 40))
+    features = map_at(k.Gaussian(9.0), z, 40)
+    leaves = propose_leaves(features, z, None, expected_rows=400, seed=0, most=8)
+    p = powers(leaves.origin, z)[:64]
+    found = leaves.add(z, rng.random(400), features.columns(z)).products
+    assert found.shape == (64, 64)
+    found = leaves.add(z, None, features.columns(z)).products
+    assert_allclose(found, p @ p.T, rtol=1e-10, atol=1e-10)
 
 
 def test_merged_samples_do_not_depend_on_when_they_are_merged(rng, monkeypatch):
@@ -189,7 +221,7 @@ def test_all_libraries_agree(xp, rng):
         )
         known = here.add(z, u, features.columns(z))
         assert_array_equal(found.count, known.count)
-        for name in SUMS:
+        for name in (*SUMS, "products"):
             assert isinstance(getattr(found, name), np.ndarray)
             assert_allclose(
                 getattr(found, name), getattr(known, name), rtol=1e-10, atol=1e-10

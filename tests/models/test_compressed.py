@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import jointdist as jd
 from jointdist.kernels import Delta, Gaussian
+from jointdist.projection import partition
 
 WHOLE = 10**9  # all rows are kept
 SMALL = 1000
@@ -33,6 +34,12 @@ def _scalar(name, rng, n):
     return x[:, None], y, w
 
 
+def _heavy(name, rng, n):
+    z = rng.standard_t(1 if name == "cauchys" else 2, size=(n, 5))
+    Y = np.sin(z[:, :1]) + 0.5 * z[:, 2:]
+    return z[:, :2], Y, rng.exponential(size=n) if name == "tails" else None
+
+
 def _vector(name, rng, n):
     x = rng.normal(size=(n, 3 if name == "space" else 1))
     columns = {"space": 3, "ten": 10}.get(name, 2)
@@ -50,6 +57,7 @@ def _vector(name, rng, n):
 SCALARS = ["normal", "heavy", "rounded", "inflated", "weighted", "counts"]
 VECTORS = ["plane", "space", "mixed", "pairs"]
 DISCRETE = ["counts", "pairs"]
+HEAVY = ["tails", "cauchys"]
 
 
 @cache
@@ -58,6 +66,8 @@ def data(name):
     rng = np.random.default_rng(7)
     if name in (*SCALARS, "cauchy"):
         return _scalar(name, rng, 28_000)
+    if name in HEAVY:
+        return _heavy(name, rng, 17_000)
     return _vector(name, rng, 17_000)
 
 
@@ -72,7 +82,7 @@ def model(name, positivity, size=SMALL):
         Gaussian(2.0),
         of_y,
         regularization=1e-3,
-        tol=0.2 if name in ("ten", "cauchy") else 0.05,
+        tol=0.2 if name in ("ten", "cauchy", *HEAVY) else 0.05,
         marginals="exact" if positivity != "tightened" else "total",
         positivity=positivity,
         support_size=size,
@@ -156,6 +166,30 @@ def test_means_and_covariances(name, positivity, side):
         return
     assert_allclose(means, true, atol=1e-3)
     assert_allclose(few.std() / sd, whole.std() / sd, atol=3e-3)
+
+
+@pytest.mark.parametrize("side", ["y", "x"])
+@pytest.mark.parametrize("name", HEAVY)
+def test_projections_of_heavy_tails_are_those_of_all_rows_in_the_same_cells(
+    name, side, monkeypatch
+):
+    X, Y, _ = data(name)
+    few, own = model(name, "projected"), partition._cut
+    sums = few._fitted.kept.sums
+    frames = {part.shape[1]: each.leaves for part, each in ((X, sums.x), (Y, sums.y))}
+
+    def cut(support, most):
+        z = support.points.table()
+        return frames[z.shape[1]].locate(z) if len(z) == len(X) else own(support, most)
+
+    monkeypatch.setattr(partition, "_cut", cut)
+    whole = model.__wrapped__(name, "projected", WHOLE)
+    given = {"x": X[::500]} if side == "y" else {"y": Y[::500]}
+    few, whole = few.given(**given), whole.given(**given)
+    sd = (Y if side == "y" else X).std(axis=0)
+    assert_allclose(few.mean() / sd, whole.mean() / sd, rtol=1e-9, atol=1e-9)
+    units = np.multiply.outer(sd, sd)
+    assert_allclose(few.cov() / units, whole.cov() / units, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("side", ["y", "x"])

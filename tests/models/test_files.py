@@ -103,6 +103,16 @@ def test_files_of_this_version_are_read_with_their_answers(name):
     assert golden_files.misses(name) == {}
 
 
+def test_files_without_products_of_powers_are_updated_without():
+    name = "joint-compressed-vector"
+    older, data = jd.load(golden_files.FOLDER / f"{name}.jd"), golden_files.data_of(name)
+    older.partial_fit(data.X, data.Y)
+    assert older._fitted.kept.sums.y.products is None
+    newer = golden_files.fitted(name).partial_fit(data.X, data.Y)
+    assert newer._fitted.kept.sums.y.products is not None
+    assert len(newer.given(x=data.x).mean()) == len(older.given(x=data.x).mean())
+
+
 def test_golden_files_are_small_and_all_recorded():
     files = {path.stem: path.stat().st_size for path in golden_files.FOLDER.glob("*.jd")}
     assert files.keys() == golden_files.CASES.keys() == golden_files.known().keys()

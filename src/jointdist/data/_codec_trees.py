@@ -16,7 +16,16 @@ from jointdist.data._codec_walk import (
     shown,
 )
 
-__all__ = ["Either", "Mapping", "Optional", "Sequence", "Tuple", "Unsaved", "Value"]
+__all__ = [
+    "Added",
+    "Either",
+    "Mapping",
+    "Optional",
+    "Sequence",
+    "Tuple",
+    "Unsaved",
+    "Value",
+]
 
 
 class Optional(Field):
@@ -39,6 +48,10 @@ class Optional(Field):
 
     def read(self, node: Json, at: Place[Reader]) -> Any:
         return None if node is None else self.field.read(node, at)
+
+
+class Added(Optional):
+    """An optional field that older files do not have; it is None in these."""
 
 
 class Either(Field):

@@ -56,6 +56,7 @@ from jointdist.data._codec_records import Record
 from jointdist.data._codec_scalars import Choice, Flag, Number, Scalars, Text, Whole
 from jointdist.data._codec_strings import Strings
 from jointdist.data._codec_trees import (
+    Added,
     Either,
     Mapping,
     Optional,
@@ -68,6 +69,7 @@ from jointdist.data._codec_walk import Field, Json, Place, Reader, Writer, shown
 from jointdist.errors import JointdistError, ModelFileError
 
 __all__ = [
+    "Added",
     "AnyShape",
     "Booleans",
     "Choice",
@@ -135,11 +137,12 @@ class _Kind:
         ok = set(node) == {"kind", "fields"} and type(node["fields"]) is dict
         at.require(ok, "a `kind` with its `fields`", Shown(list(node)))
         nodes = node["fields"]
-        same = nodes.keys() == self.fields.keys()
+        later = {name for name, field in self.fields.items() if type(field) is Added}
+        same = self.fields.keys() - later <= nodes.keys() <= self.fields.keys()
         at.require(same, f"of fields {list(self.fields)}", Shown(list(nodes)))
         inside = at.inside(number)
         found = {
-            name: field.read(nodes[name], inside.step(f".{name}"))
+            name: field.read(nodes.get(name), inside.step(f".{name}"))
             for name, field in self.fields.items()
         }
         value = self._guarded(lambda: self._checked(self.build(**found)), at)

@@ -152,6 +152,12 @@ class Cells(Cached):
         """The means of the features of the rows, ``(K, m)``."""
         return self._means(self.sums.features)
 
+    @property
+    def products(self) -> Vector | None:
+        """The means of products of two of the first powers over all rows, if known."""
+        sums = self.sums
+        return None if sums.products is None else sums.products / sums.weight.sum()
+
     def _means(self, sums: Vector) -> Vector:
         means: Vector = sums[self.leaf] / self.sums.weight[self.leaf, None]
         return means

@@ -29,8 +29,13 @@ from jointdist.lowrank.row_keys import row_keys
 if TYPE_CHECKING:
     from jointdist.lowrank.leaves import Leaves
 
-__all__ = ["LeafSums", "block_sums"]
+__all__ = ["PRODUCTS", "LeafSums", "block_sums"]
 
+# Powers of which products of two are summed, at most: as many as a projection matches.
+PRODUCTS = 64
+# The share of a sum of squared powers that must be left, once rows are taken out, for it to be
+# known still: nine digits then are. A far row, whose fourth power counts, may leave rounding.
+_LEFT = 1e-6
 # Rows of samples that wait to be merged, at most: as many as a merged sample has. A merger
 # sorts them all, so that one after every block would cost more than the sums.
 _WAITING = 1 << 14
@@ -57,6 +62,9 @@ class LeafSums(Cached):
         The weighted sums of the features.
     parts : tuple of BottomK
         Samples of distinct rows, to be merged.
+    products : array of shape (p, p), optional
+        The weighted sums of products of two of the first powers over all rows, if known: with
+        heavy tails one row may make up most of them, which a sample of the rows misses.
     """
 
     leaves: "Leaves"
@@ -66,6 +74,7 @@ class LeafSums(Cached):
     powers: Matrix = field(repr=False)
     features: Matrix = field(repr=False)
     parts: tuple[BottomK, ...] = field(repr=False)
+    products: Matrix | None = field(default=None, repr=False)
 
     @cached
     def sample(self) -> BottomK:
@@ -92,6 +101,7 @@ class LeafSums(Cached):
             self.powers + other.powers,
             self.features + other.features,
             parts,
+            _products(self, other),
         )
 
     def without(self, other: "LeafSums") -> "LeafSums":
@@ -120,6 +130,7 @@ class LeafSums(Cached):
             np.where(rows, sums, 0.0),
             np.where(rows, self.features - other.features, 0.0),
             (self.sample.without(other.sample),),
+            _products_left(self, other, count),
         )
 
     def compact(self) -> "LeafSums":
@@ -178,10 +189,30 @@ def block_sums(
     k, p = leaves.count, powers(like(leaves.origin, z), z)
     weight, squared, count = group_weights(leaf, k, w)
     summed, features = group_sums(leaf, k, w, p, columns)
+    few = p[: min(PRODUCTS, p.shape[0]), :]
+    products = to_numpy((few if w is None else w * few) @ few.T)
     part = _candidates(leaves, z, w, leaf)
     if part.size > _UNSORTED:
         part = merge_samples([part])
-    return LeafSums(leaves, weight, squared, count, summed, features, (part,))
+    return LeafSums(leaves, weight, squared, count, summed, features, (part,), products)
+
+
+def _products(sums: LeafSums, other: LeafSums) -> Matrix | None:
+    """Return the products of the rows of both, if known."""
+    if sums.products is None or other.products is None:
+        return None
+    return sums.products + other.products
+
+
+def _products_left(sums: LeafSums, other: LeafSums, count: Index) -> Matrix | None:
+    """Return the products less those of rows that are taken out, unless rounding is left."""
+    if sums.products is None or other.products is None:
+        return None
+    if not count.any():
+        return np.zeros_like(sums.products)
+    left = sums.products - other.products
+    known = np.diagonal(left) >= _LEFT * np.diagonal(sums.products)
+    return left if known.all() else None
 
 
 def _candidates(leaves: "Leaves", z: Array, w: Array | None, leaf: Array) -> BottomK:

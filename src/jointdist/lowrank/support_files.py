@@ -5,6 +5,7 @@ import numpy as np
 from jointdist._array import Index
 from jointdist._rules import Text, require
 from jointdist.data.codec import (
+    Added,
     Floats,
     Indices,
     Integers,
@@ -17,7 +18,7 @@ from jointdist.data.files import require_weights
 from jointdist.lowrank.bins import Bins, BinSums
 from jointdist.lowrank.bottom_k import BottomK
 from jointdist.lowrank.features import FeatureMap
-from jointdist.lowrank.leaf_sums import LeafSums
+from jointdist.lowrank.leaf_sums import PRODUCTS, LeafSums
 from jointdist.lowrank.leaves import Leaves
 from jointdist.lowrank.moments import powers
 from jointdist.lowrank.partition_tree import PartitionTree
@@ -134,6 +135,7 @@ def _register_leaves(schema: Schema) -> None:
         powers=Floats("k", "q"),
         features=Floats("k", "m"),
         parts=Sequence(Value(BottomK)),
+        products=Added(Floats("p", "p")),
     )
 
 
@@ -173,6 +175,9 @@ def _check_leaf_sums(sums: LeafSums) -> None:
     q = powers(leaves.origin, np.zeros((1, d))).shape[0]
     found = sums.powers.shape[1]
     require(found == q, where, "powers", f"of {q} columns", found)
+    if sums.products is not None:
+        most, found = min(q, PRODUCTS), len(sums.products)
+        require(found == most, where, "products", f"of {most} powers", found)
     _require_parts(where, sums.parts, leaves.limits, d)
     same = all(part.kept == leaves.kept for part in sums.parts)
     require(same, where, "parts", "of as many rows as the leaves keep", Text("others"))

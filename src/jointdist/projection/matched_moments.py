@@ -204,8 +204,8 @@ def _cell_sums(
 ) -> tuple[Vector, Vector, Vector]:
     """Return sums of powers and features over cells, and two moments of the powers.
 
-    Where the means of all rows in the cells are known, sums are theirs; the moments, which
-    serve to whiten the powers, are those of the support points.
+    Where the means of all rows in the cells are known, sums are theirs. So are the moments,
+    which serve to whiten the powers, where they are known; else those of the support points.
     """
     points = sample.points
     raw = MatchedMoments(sample, np.zeros(p + sample.rank), np.empty(0), np.empty(0), p)
@@ -232,6 +232,9 @@ def _cell_sums(
         if columns is not None and len(known) == cells.rank:
             values = np.concatenate([merged.cells.powers[:, columns], known @ R], axis=1)
             sums = cells.mean[:, None] * values
+            products = merged.cells.products
+            if products is not None and max(columns, default=0) < len(products):
+                own, gram = sums.sum(axis=0)[:p], products[np.ix_(columns, columns)]
     return sums, own, gram
 
 
