@@ -198,9 +198,9 @@ _long = [
 
 
 def maps(m, d=2):
-    shape = arrays(np.float64, (m, m), elements=st.floats(allow_nan=False, width=16))
-    shape = shape.filter(lambda core: np.isfinite(core).all())
-    return st.builds(Map, arrays(np.float64, (m, d), elements=_floats), shape)
+    finite = st.floats(allow_nan=False, allow_infinity=False, width=16)
+    core = arrays(np.float64, (m, m), elements=finite)
+    return st.builds(Map, arrays(np.float64, (m, d), elements=_floats), core)
 
 
 @st.composite
