@@ -135,6 +135,11 @@ class Executor:
         return reduce(combine, self.map(task, *tables))
 
 
+_ON_HOST = Executor()
+# Rows of a block whose sums over up to 1,024 groups are added too: twice as many, as these sums
+# are a third as large as a block of the default size. Measured at 281 features: 3 to 5 % less time.
+_GROUPED = Executor(block_rows=6144)
+_GROUPED_WIDTH = 512  # the largest number of features for it: a memory budget of 24 MiB
 # An accelerator works on one large block at a time: 2^18 rows of 512 features are 1 GiB.
 _ON_DEVICE = Executor(workers=1, block_rows=1 << 18)
 _BESIDE_DEVICE = Executor(block_rows=1 << 14)  # few launches, and work for some threads
@@ -155,13 +160,14 @@ def executor_for(rows: Rows, executor: Executor | None = None) -> Executor:
     require(good, rows.where, "executor", "an Executor, or None", executor)
     if executor is not None:
         return executor
-    return Executor() if rows.in_host_memory else _ON_DEVICE
+    return _ON_HOST if rows.in_host_memory else _ON_DEVICE
 
 
-def sized_blocks(executor: Executor, width: int) -> Executor:
-    """Return the executor with blocks that suit the width of features on an accelerator.
+def sized_blocks(executor: Executor, width: int, *, grouped: bool = False) -> Executor:
+    """Return the executor with blocks that suit the width of features.
 
-    Small kernels take as long to launch as to run: few functions get larger blocks.
+    Small kernels of an accelerator take as long to launch as to run: few functions get
+    larger blocks. So do sums over groups of rows in host memory.
 
     Parameters
     ----------
@@ -169,7 +175,11 @@ def sized_blocks(executor: Executor, width: int) -> Executor:
         The executor; one that users give stays as it is.
     width : int
         The number of features.
+    grouped : bool, default=False
+        Whether features are summed over groups of rows too.
     """
+    if executor is _ON_HOST and grouped and width <= _GROUPED_WIDTH:
+        return _GROUPED
     if executor is not _ON_DEVICE:
         return executor
     rows = min(max(_DEVICE_NUMBERS // max(width, 1), _ON_DEVICE.block_rows // 4), 1 << 20)

@@ -81,13 +81,15 @@ class LeafSums(Cached):
         """The distinct rows of each leaf with the smallest keys."""
         return merge_samples(self.parts)
 
-    def combine(self, other: "LeafSums") -> "LeafSums":
+    def combine(self, other: "LeafSums", *, reuse: bool = False) -> "LeafSums":
         """Return the sums of the rows of both.
 
         Parameters
         ----------
         other : LeafSums
             Sums of the same leaves and features.
+        reuse : bool, default=False
+            Whether the memory of these sums may be used; they are lost then.
         """
         self._require_same(other)
         parts = self.parts + other.parts
@@ -99,7 +101,7 @@ class LeafSums(Cached):
             self.squared + other.squared,
             self.count + other.count,
             self.powers + other.powers,
-            self.features + other.features,
+            np.add(self.features, other.features, out=self.features if reuse else None),
             parts,
             _products(self, other),
         )
@@ -169,7 +171,13 @@ class LeafSums(Cached):
 
 
 def block_sums(
-    leaves: "Leaves", z: Array, w: Array | None, columns: Array, leaf: Array
+    leaves: "Leaves",
+    z: Array,
+    w: Array | None,
+    columns: Array,
+    leaf: Array,
+    *,
+    p: Array | None = None,
 ) -> LeafSums:
     """Return the sums of a block of rows that have been located.
 
@@ -185,8 +193,10 @@ def block_sums(
         The features that are summed.
     leaf : Array of int, of shape (n,)
         The leaf of each row.
+    p : Array of shape (q, n), optional
+        The powers of the rows about the origin of the leaves, if they are known.
     """
-    k, p = leaves.count, powers(like(leaves.origin, z), z)
+    k, p = leaves.count, powers(like(leaves.origin, z), z) if p is None else p
     weight, squared, count = group_weights(leaf, k, w)
     summed, features = group_sums(leaf, k, w, p, columns)
     few = p[: min(PRODUCTS, p.shape[0]), :]

@@ -137,6 +137,7 @@ class Leaves(Cached):
         columns: Array,
         *,
         prefix_columns: Array | None = None,
+        powers: Array | None = None,
     ) -> LeafSums:
         """Return the sums of a block of rows.
 
@@ -151,8 +152,10 @@ class Leaves(Cached):
             transpose of an array of shape ``(n, m)`` is summed fastest.
         prefix_columns : Array of shape (r, n), optional
             The kernel columns of the small map, if they are known.
+        powers : Array of shape (q, n), optional
+            The powers of the rows about the origin, if they are known.
         """
-        return block_sums(self, z, w, columns, self.locate(z, prefix_columns))
+        return block_sums(self, z, w, columns, self.locate(z, prefix_columns), p=powers)
 
     @cached
     def _on_columns(self) -> Matrix:

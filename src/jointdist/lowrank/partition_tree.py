@@ -138,41 +138,54 @@ def grow_tree(Z: Vector, w: Vector, most: int, *, within: float = 0.0) -> Partit
         row on its right.
     """
     nodes: list[tuple[int, float, int, int]] = [(-1, 0.0, 0, 0)]
-    heap: list[tuple[float, int, int, float, float, Index]] = []
+    heap: list[tuple[float, int, int, float, float, Vector, Vector]] = []
+    counted = bool((w == 1).all())
 
-    def put(node: int, rows: Index) -> None:
-        if len(rows) == 1:
-            return
-        z, share = Z[rows], w[rows]
-        centre = share @ z / share.sum()
-        spread = share @ (z - centre) ** 2
+    def put(node: int, z: Vector, share: Vector) -> None:
+        away = z - share @ z / share.sum()
+        away *= away
+        spread = share @ away
         direction = int(spread.argmax())
-        order = np.argsort(z[:, direction])
-        column, reached = z[order, direction], np.cumsum(share[order])
-        at = column[reached.searchsorted(reached[-1] / 2)]
-        if at == column[-1]:  # more than half of the rows are there
-            at = column[max(column.searchsorted(at) - 1, 0)]
-        if at < column[-1]:
-            after = column[column.searchsorted(at, side="right")]
-            cut = _between(float(at), float(after), within)
-            heapq.heappush(
-                heap, (-float(spread[direction]), node, direction, at, cut, rows)
-            )
+        ends = _halves(z[:, direction], None if counted else share)
+        if ends is not None:
+            cut = _between(*ends, within)
+            widest = -float(spread[direction])
+            heapq.heappush(heap, (widest, node, direction, ends[0], cut, z, share))
 
-    put(0, np.arange(len(Z)))
+    put(0, Z, w)
     cells = 1
     while heap and cells < most:
-        _, node, direction, at, cut, rows = heapq.heappop(heap)
-        low = Z[rows, direction] <= at
+        _, node, direction, at, cut, z, share = heapq.heappop(heap)
+        low = z[:, direction] <= at
         left = len(nodes)
         nodes[node] = direction, cut, left, left + 1
         nodes += [(-1, 0.0, 0, 0)] * 2
-        put(left, rows[low])
-        put(left + 1, rows[~low])
+        for child, part in enumerate((low, ~low), left):
+            put(child, z[part], share[part])
         cells += 1
     direction_, at_, left_, right_ = (np.array(part) for part in zip(*nodes, strict=True))
     leaf = np.where(direction_ < 0, np.cumsum(direction_ < 0) - 1, -1)
     return PartitionTree(direction_, at_, left_, right_, leaf)
+
+
+def _halves(column: Vector, w: Vector | None) -> tuple[float, float] | None:
+    """Return the last value up to the median and the first after it; none if all are equal.
+
+    If more than half of the rows are at the largest value, this is the first after. Without
+    weights the median is found without sorting.
+    """
+    if w is None:
+        middle = (len(column) - 1) // 2
+        at = np.partition(column, middle)[middle]
+    else:
+        order = np.argsort(column)
+        reached = np.cumsum(w[order])
+        at = column[order[reached.searchsorted(reached[-1] / 2)]]
+    above = column[column > at]
+    if above.size:
+        return float(at), float(above.min())
+    below = column[column < at]
+    return (float(below.max()), float(at)) if below.size else None
 
 
 def _between(at: float, after: float, share: float) -> float:

@@ -36,11 +36,11 @@ from jointdist.lowrank.randomized import (
 )
 from jointdist.lowrank.summation import (
     Summation,
-    Sums,
     collect,
     require_precision,
     summed,
 )
+from jointdist.lowrank.sums import Sums
 from jointdist.lowrank.support_proposal import FramePlan, propose_frame
 from jointdist.lowrank.support_sums import SupportFrame, SupportSums
 

@@ -21,53 +21,21 @@ from jointdist._array import (
 )
 from jointdist._cached import Cached, cached
 from jointdist._rules import require_kind
-from jointdist.data.executor import Executor, sized_blocks
+from jointdist.data.executor import Executor, one_blas_thread, sized_blocks
 from jointdist.data.table import Rows
-from jointdist.kernels import Kernel
-from jointdist.lowrank.features import FeatureMap, kernel_diagonal, kernel_matrix
+from jointdist.lowrank.block_products import block_columns, cross_products, trace
+from jointdist.lowrank.features import FeatureMap
+from jointdist.lowrank.leaves import Leaves
 from jointdist.lowrank.moments import Moments, Precision, powers
 from jointdist.lowrank.protocols import Features
-from jointdist.lowrank.support_sums import SupportFrame, SupportSums
+from jointdist.lowrank.sums import Sums
+from jointdist.lowrank.support_sums import SupportFrame
 
-__all__ = ["Summation", "Sums", "collect", "require_precision", "summed"]
+__all__ = ["Summation", "collect", "require_precision", "summed"]
 
 # The rounding error that may be risked for speed, relative to the trace: well below the
 # smallest trace errors that a fit can verify (1e-8).
 _AMPLIFIED_ROUNDING = 1e-10
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Sums:
-    """Sums over rows: they add and subtract.
-
-    Attributes
-    ----------
-    moments : Moments
-        The moments of the features of both sides.
-    support : SupportSums, optional
-        The sums of the support of both sides, if they are collected.
-    """
-
-    moments: Moments
-    support: SupportSums | None = None
-
-    def taken(self, x: Features, y: Features) -> "Sums":
-        """Return the sums of the first features of both sides.
-
-        Parameters
-        ----------
-        x, y : Features
-            The maps to these features.
-        """
-        support = None if self.support is None else self.support.taken(x.rank, y.rank)
-        return Sums(self.moments.taken(x, y), support)
-
-    def combine(self, other: "Sums") -> "Sums":
-        """Return the sums of the rows of both."""
-        both = self.moments + other.moments
-        if self.support is None or other.support is None:
-            return Sums(both)
-        return Sums(both, self.support.combine(other.support))
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,15 +83,22 @@ class Summation(Cached):
         xp, n = array_namespace(x, y), x.shape[0]
         dtype = getattr(xp, self.precision)
         parts = [xp.ones((1, n), dtype=dtype, device=device(x))]
-        raw, columns, traces, cross = [], [], [], []
-        by_row = self.frame is not None
-        for side, wait, z in zip(self._maps, self._late, (x, y), strict=True):
-            raw.append(_columns(side, z, by_row=by_row))
-            columns.append(raw[-1] if wait else side.solve(raw[-1]))
-            parts.append(xp.astype(columns[-1], dtype, copy=False))
-            traces.append(0.0 if side.complete else _trace(side.kernel, z, w))
-            p = powers(side.origin, z) if w is None else w * powers(side.origin, z)
-            cross.append(xp.concat([xp.sum(p, axis=1)[None, :], columns[-1] @ p.T]))
+        traces, cross, sides = [], [], []
+        by_row = self.has_leaves
+        for i, z in enumerate((x, y)):
+            side = self._maps[i]
+            raw = block_columns(side, z, by_row=by_row)
+            columns = raw if self._late[i] else side.solve(raw)
+            p = powers(side.origin, z)
+            if self.frame is not None:  # first, while the columns are in the cache
+                known = {
+                    "raw": raw if self._prefixed[i] else None,
+                    "powers": p if self._centred[i] else None,
+                }
+                sides.append(self.frame.add_side(i, z, w, columns, **known))
+            cross.append(cross_products(columns, p, w, by_row=by_row))
+            parts.append(xp.astype(columns, dtype, copy=False))
+            traces.append(0.0 if side.complete else trace(side.kernel, z, w))
         f = xp.concat([part.T for part in parts], axis=1).T if by_row else xp.concat(parts)
         if w is not None:
             f = f * xp.astype(xp.sqrt(w / self.heaviest), dtype)
@@ -141,8 +116,7 @@ class Summation(Cached):
         )
         if self.frame is None:
             return Sums(moments)
-        known = [z if use else None for z, use in zip(raw, self._prefixed, strict=True)]
-        return Sums(moments, self.frame.add((x, y), w, columns, known))
+        return Sums(moments, self.frame.joined(sides[0], sides[1], (x, y), w))
 
     def finish(self, sums: Sums) -> Sums:
         """Return the sums of features, given those of blocks.
@@ -180,6 +154,12 @@ class Summation(Cached):
         return Sums(total, support.solved(*solves).compact())
 
     @property
+    def has_leaves(self) -> bool:
+        """Whether features are summed over leaves too."""
+        frame = self.frame
+        return frame is not None and any(isinstance(s, Leaves) for s in (frame.x, frame.y))
+
+    @property
     def _maps(self) -> tuple[Features, Features]:
         return self.map_x, self.map_y
 
@@ -204,6 +184,17 @@ class Summation(Cached):
         small = self.frame.small_maps
         return [_is_prefix(a, b) for a, b in zip(small, self._maps, strict=True)]
 
+    @cached
+    def _centred(self) -> list[bool]:
+        """For each side, whether the frame takes powers about the origin of the map."""
+        if self.frame is None:
+            return [False, False]
+        pairs = zip((self.frame.x, self.frame.y), self._maps, strict=True)
+        return [
+            isinstance(a, Leaves) and bool(np.array_equal(a.origin, to_numpy(b.origin)))
+            for a, b in pairs
+        ]
+
 
 def summed(
     how: Summation, x: Rows, y: Rows, weights: Vector | None, executor: Executor
@@ -223,13 +214,16 @@ def summed(
     """
     heaviest = 1.0 if weights is None else float(weights.max())
     how = replace(how, heaviest=heaviest)
-    executor = sized_blocks(executor, how.map_x.rank + how.map_y.rank)
+    width, grouped = how.map_x.rank + how.map_y.rank, how.has_leaves
+    executor = sized_blocks(executor, width, grouped=grouped)
 
     def block(start: int, a: Array, b: Array) -> Sums:
         part = slice(start, start + a.shape[0])
         return how.add(a, b, None if weights is None else like(weights[part], a))
 
-    return how.finish(executor.reduce(Sums.combine, block, x, y))
+    total = executor.reduce(partial(Sums.combine, reuse=True), block, x, y)
+    with one_blas_thread:  # the matrices are small
+        return how.finish(total)
 
 
 def collect(
@@ -273,22 +267,6 @@ def require_precision(where: str, precision: object) -> None:
         The argument.
     """
     require_kind(where, "precision", precision, Precision)
-
-
-def _columns(side: Features, z: Array, *, by_row: bool) -> Array:
-    """Return the columns of a map, of shape ``(m, n)``.
-
-    Those of kernels may lie in memory row by row of the points: sums over groups of rows
-    are twice as fast then.
-    """
-    if by_row and isinstance(side, FeatureMap) and side.rank:
-        return kernel_matrix(side.kernel, z, side.landmarks).T
-    return side.columns(z)
-
-
-def _trace(kernel: Kernel, z: Array, w: Array | None) -> float:
-    diagonal = kernel_diagonal(kernel, z)
-    return float(array_namespace(z).sum(diagonal) if w is None else w @ diagonal)
 
 
 def _solved(side: Features, columns: Vector) -> Vector:

@@ -5,7 +5,7 @@ column, or over the leaves of a partition of several, and of the pairs a bottom-
 these are collected in the pass that sums the moments; they add and subtract.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol, Self, TypeAlias
 
@@ -98,34 +98,54 @@ class SupportFrame(Cached):
             for side in (self.x, self.y)
         )
 
-    def add(
+    def add_side(
         self,
-        z: tuple[Array, Array],
+        number: int,
+        z: Array,
         w: Array | None,
-        columns: Sequence[Array],
-        known: Sequence[Array | None],
-    ) -> "SupportSums":
-        """Return the sums of a block of rows.
+        columns: Array,
+        *,
+        raw: Array | None = None,
+        powers: Array | None = None,
+    ) -> SideSums:
+        """Return the sums of a block of rows of one side.
 
         Parameters
         ----------
+        number : int
+            Zero for X, one for Y.
+        z : Array of shape (b, d)
+            The rows.
+        w : Array of shape (b,), optional
+            Their weights.
+        columns : Array of shape (m, b)
+            The features, or functions that they are linear in.
+        raw : Array of shape (r, b), optional
+            Kernel columns, the first of which are those of the small map.
+        powers : Array of shape (q, b), optional
+            The powers of the rows about the origin of the leaves.
+        """
+        side = (self.x, self.y)[number]
+        if isinstance(side, Bins):
+            return side.add(z, w)
+        first = None if raw is None else raw[: side.map.rank, :]
+        return side.add(z, w, columns, prefix_columns=first, powers=powers)
+
+    def joined(
+        self, x: SideSums, y: SideSums, z: tuple[Array, Array], w: Array | None
+    ) -> "SupportSums":
+        """Return the sums of both sides of a block with a sample of its pairs.
+
+        Parameters
+        ----------
+        x, y : BinSums or LeafSums
+            The sums of both sides.
         z : tuple of Arrays of shape (b, d_x) and (b, d_y)
             The rows of X and Y.
         w : Array of shape (b,), optional
             Their weights.
-        columns : sequence of Arrays of shape (m_X, b) and (m_Y, b)
-            The features, or functions that they are linear in.
-        known : sequence of Arrays of shape (r, b), optional
-            For each side kernel columns, the first of which are those of its small map.
         """
-        both: list[SideSums] = []
-        for side, rows, each, raw in zip((self.x, self.y), z, columns, known, strict=True):
-            if isinstance(side, Bins):
-                both.append(side.add(rows, w))
-            else:
-                first = None if raw is None else raw[: side.map.rank, :]
-                both.append(side.add(rows, w, each, prefix_columns=first))
-        return SupportSums(self, both[0], both[1], (self._pairs(*z, w),))
+        return SupportSums(self, x, y, (self._pairs(*z, w),))
 
     def _pairs(self, x: Array, y: Array, w: Array | None) -> BottomK:
         """Return the pairs whose keys are below the limit, unsorted."""
@@ -162,13 +182,22 @@ class SupportSums(Cached):
         """The number of rows."""
         return int(self.y.count.sum())
 
-    def combine(self, other: "SupportSums") -> "SupportSums":
-        """Return the sums of the rows of both."""
+    def combine(self, other: "SupportSums", *, reuse: bool = False) -> "SupportSums":
+        """Return the sums of the rows of both.
+
+        Parameters
+        ----------
+        other : SupportSums
+            Sums of the same frame.
+        reuse : bool, default=False
+            Whether the memory of these sums may be used; they are lost then.
+        """
         self._require_same(other)
         parts = self.parts + other.parts
         if sum(part.size for part in parts[1:]) > _WAITING:
             parts = (merge_samples(parts),)
-        x, y = (_combined(a, b) for a, b in ((self.x, other.x), (self.y, other.y)))
+        sides = (self.x, other.x), (self.y, other.y)
+        x, y = (_combined(a, b, reuse=reuse) for a, b in sides)
         return SupportSums(self.frame, x, y, parts)
 
     def without(self, other: "SupportSums") -> "SupportSums":
@@ -251,12 +280,12 @@ def _candidates(z: Array, w: Array | None, seed: int, limits: Index) -> BottomK:
     return BottomK(PAIRS, limits, found, group, points, weights, counts)
 
 
-def _combined(a: SideSums, b: SideSums) -> SideSums:
+def _combined(a: SideSums, b: SideSums, *, reuse: bool) -> SideSums:
     if isinstance(a, BinSums) and isinstance(b, BinSums):
         return a.combine(b)
     assert isinstance(a, LeafSums)  # noqa: S101  # for type checkers
     assert isinstance(b, LeafSums)  # noqa: S101
-    return a.combine(b)
+    return a.combine(b, reuse=reuse)
 
 
 def _without(a: SideSums, b: SideSums) -> SideSums:

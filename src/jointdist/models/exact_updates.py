@@ -14,7 +14,8 @@ from jointdist.errors import ToleranceWarning, warn_user
 from jointdist.lowrank.basis import Basis
 from jointdist.lowrank.moments import Moments
 from jointdist.lowrank.protocols import Features
-from jointdist.lowrank.summation import Summation, Sums, summed
+from jointdist.lowrank.summation import Summation, summed
+from jointdist.lowrank.sums import Sums
 from jointdist.lowrank.support_sums import SupportFrame, SupportSums
 from jointdist.models._arguments import y_for_Y
 from jointdist.models._fitted_state import FittedState
