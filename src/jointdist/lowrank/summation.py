@@ -222,7 +222,7 @@ def summed(
         return how.add(a, b, None if weights is None else like(weights[part], a))
 
     total = executor.reduce(partial(Sums.combine, reuse=True), block, x, y)
-    with one_blas_thread:  # the matrices are small
+    with one_blas_thread() as one, one:  # the matrices are small
         return how.finish(total)
 
 
