@@ -130,7 +130,8 @@ class Projector(Cached):
             Whether tilts are found one ridge after the other, each from that of the last,
             which takes fewer steps.
         """
-        if not len(t):
+        share = weights / weights.sum()
+        if not len(t) or 2 * (share @ share) > 1:  # one row, in effect: nothing is left out
             return SETTINGS.default_ridge
         energy = Energy.on(self.cells, most=SETTINGS.judged_points if follow else None)
         near, targets = energy.to_points(points), self.targets(t)
