@@ -166,7 +166,7 @@ def test_means_and_covariances(name, positivity, side):
         assert_allclose(few.cov() / sd**2, whole.cov() / sd**2, rtol=1e-9, atol=1e-9)
         return
     assert_allclose(means, true, atol=1e-3)
-    assert_allclose(few.std() / sd, whole.std() / sd, atol=3e-3)
+    assert_allclose(few.std() / sd, whole.std() / sd, atol=1e-3)
 
 
 @pytest.mark.parametrize("side", ["y", "x"])
