@@ -248,7 +248,7 @@ def test_names_of_classes_are_checked():
     where = "^JointClassifier.partial_fit: "
     for classes, message in (
         (["a"], r"`y` must be of the labels \['a'\]. Got 'b'"),
-        ([], r"`y` must be of the labels \[\]. Got 'a'"),
+        ([], r"`classes` must be some labels. Got none"),
         (["a", 1], r"`classes` must be strings or numbers, not both"),
         (["a", None], r"`classes` must be without missing values"),
         ([1.0, np.nan], r"`classes` must be without missing values"),

@@ -490,3 +490,14 @@ def test_bad_rows_are_refused_and_leave_the_model_as_it_was(flowers):
     with pytest.raises(ValueError, match="X has 1 features"):
         model.predict(X[:, :1])
     assert_array_equal(model.predict_proba(X), before)
+
+
+@pytest.mark.parametrize("ridge", ["loo", np.ones(3), -1.0, "automatic"])
+def test_ridges_that_are_no_number_are_refused(ridge):
+    X = np.linspace(0, 1, 40)[:, None]
+    rule = '`regularization` must be a number of at least 0, or "auto"'
+    with pytest.raises(ValueError, match=f"^JointClassifier: {rule}"):
+        JointClassifier(Gaussian(0.5), regularization=ridge).fit(X, X[:, 0] > 0.5)
+    model = JointClassifier(Gaussian(0.5), regularization=1e-2).fit(X, X[:, 0] > 0.5)
+    with pytest.raises(ValueError, match=f"^JointClassifier.refit: {rule}"):
+        model.refit(regularization=ridge)

@@ -4,6 +4,7 @@ import gc
 import weakref
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LinearRegression
@@ -332,3 +333,33 @@ def test_distributions_stay_as_they_were_when_rows_come(kind):
     model.partial_fit(X[:20] + 1, Y[:20])
     assert_array_equal(late.weights(), before)
     assert_array_equal(dist.weights(), before)
+
+
+@pytest.mark.parametrize("kind", [k for k in ESTIMATORS if k != "logistic"])
+@pytest.mark.parametrize("layout", ["array", "single", "fortran", "pandas"])
+def test_conditions_that_change_after_they_are_given(kind, layout):
+    X, Y, w = table(kind)
+    model = ESTIMATORS[kind]().fit(X, Y, w)
+    made = {
+        "array": np.array,
+        "single": lambda x: x.astype(np.float32),
+        "fortran": np.asfortranarray,
+        "pandas": lambda x: pd.DataFrame(x.copy()),
+    }[layout]
+    at = made(AT.astype(np.float32).astype(float))
+    true = model.given(at)
+    answers = true.expect(np.square) if kind not in LABELLED else true.weights()
+    asked = model.given(at)
+    at[:] = 9.0
+    found = asked.expect(np.square) if kind not in LABELLED else asked.weights()
+    assert_array_equal(found, answers)
+    assert_array_equal(asked.novelty(), true.novelty())
+
+
+def test_outcomes_that_change_after_they_are_given():
+    X, Y, w = table("joint")
+    model = ESTIMATORS["joint"]().fit(X, Y, w)
+    at = np.array([0.2, 1.0])
+    true, asked = model.given(y=at).mean(), model.given(y=at)
+    at[:] = 9.0
+    assert_array_equal(asked.mean(), true)

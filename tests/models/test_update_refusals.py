@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 
 import jointdist as jd
 from jointdist.kernels import Gaussian
+from jointdist.projection.settings import SETTINGS
 
 KERNELS = Gaussian(1.0), Gaussian(1.0)
 GIVEN = {"regularization": 1e-3, "random_state": 0, "verbose": 0}
@@ -79,3 +80,28 @@ def test_embeddings_of_few_rows_go_on_beyond_support_size():
     before = model.predict(X)
     model.partial_fit(X[120:], y[120:]).forget(X[120:], y[120:])
     assert_allclose(model.predict(X), before, atol=1e-8)
+
+
+@pytest.mark.parametrize("weight", [1e200, 1e300])
+def test_weights_whose_squares_overflow_are_refused_where_rows_are_not_kept(weight):
+    X, y = sample(400)
+    model = jd.JointDistribution(*KERNELS, support_size=100, **GIVEN)
+    with pytest.raises(
+        ValueError, match=r"^JointDistribution: `sample_weight` must be at most 1e\+100"
+    ):
+        model.fit(X, y, np.full(400, weight))
+    model.fit(X, y, np.full(400, 1e100))
+    plain = jd.JointDistribution(*KERNELS, support_size=100, **GIVEN).fit(X, y)
+    assert_allclose(model.predict(X[:5]), plain.predict(X[:5]), rtol=1e-9)
+
+
+def test_a_row_with_nearly_all_weight_is_no_basis_for_a_ridge():
+    X, y = sample(300)
+    model = jd.JointDistribution(*KERNELS, **GIVEN)
+    weights = np.ones(300)
+    weights[7] = 1e17
+    model.fit(X, y, weights)
+    assert_allclose(model.predict(X[7:8]), y[7], rtol=1e-6)
+    found = model._fitted.y_given_x.projector
+    default = found.with_ridge(SETTINGS.default_ridge)
+    assert_allclose(found.family.ridge, default.family.ridge)

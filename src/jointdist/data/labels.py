@@ -95,6 +95,7 @@ def read_classes(classes: object, *, where: str) -> NDArray[Any]:
     """
     values = np.asarray(_array(classes, where, "classes"))
     require(values.ndim == 1, where, "classes", "a vector of labels", classes)
+    require(len(values), where, "classes", "some labels", Text("none"))
     missing = values.dtype.kind == "f" and bool(np.isnan(values).any())
     require(not missing, where, "classes", "without missing values", classes)
     found: NDArray[Any] = np.unique(values)

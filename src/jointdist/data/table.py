@@ -33,6 +33,7 @@ Frame: TypeAlias = nw.DataFrame[Any]
 
 _EXACT = 2.0**53  # integers below are exact as float64
 _SCAN = 65_536  # rows of a block in the search for the first bad number
+_COPIED = 1 << 25  # numbers of conditions that are copied: a quarter of a gigabyte
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,6 +123,14 @@ class Rows:
         """Return all rows as a NumPy array."""
         table: Vector = to_numpy(self.read(0, self.n))
         return table
+
+    def kept(self) -> "Rows":
+        """Return the same rows, copied so that nobody can change them, if they are not many."""
+        if self.n * self.d > _COPIED:
+            return self
+        block = self.read(0, self.n)
+        copied = array_namespace(block).asarray(block, copy=True)
+        return Rows(copied, self.where, self.name, self.numbers)
 
     def subset(self, rows: Index) -> "Rows":
         """Return a table of the given rows, copied into memory."""

@@ -20,7 +20,7 @@ from jointdist._array import (
     to_numpy,
 )
 from jointdist._cached import Cached, cached
-from jointdist._rules import require_kind
+from jointdist._rules import require, require_kind
 from jointdist.data.executor import Executor, one_blas_thread, sized_blocks
 from jointdist.data.table import Rows
 from jointdist.lowrank.block_products import block_columns, cross_products, trace
@@ -36,6 +36,9 @@ __all__ = ["Summation", "collect", "require_precision", "summed"]
 # The rounding error that may be risked for speed, relative to the trace: well below the
 # smallest trace errors that a fit can verify (1e-8).
 _AMPLIFIED_ROUNDING = 1e-10
+# The largest weight of a row in sums of the support: sums of its square, and of its product
+# with fourth powers of standardised values, are finite then.
+_HEAVIEST = 1e100
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,6 +216,9 @@ def summed(
         Runs the row blocks.
     """
     heaviest = 1.0 if weights is None else float(weights.max())
+    small = how.frame is None or heaviest <= _HEAVIEST
+    rule = f"at most {_HEAVIEST:g}, where more rows come than are kept; divide all by one number"
+    require(small, x.where, "sample_weight", rule, heaviest)
     how = replace(how, heaviest=heaviest)
     width, grouped = how.map_x.rank + how.map_y.rank, how.has_leaves
     executor = sized_blocks(executor, width, grouped=grouped)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
 from jointdist._array import Index, Vector, is_array, like, to_numpy
-from jointdist._rules import Seed, Text, require
+from jointdist._rules import Seed, Text, is_number, require
 from jointdist.data.class_weights import class_weights
 from jointdist.data.encoding import Coded, Encoding
 from jointdist.data.labels import Labels, learn_labels
@@ -24,6 +24,7 @@ __all__ = [
     "encode_labels",
     "labels_with_rows",
     "read_labelled",
+    "require_ridge",
 ]
 
 
@@ -137,6 +138,20 @@ def encode_conditions(where: str, y: object, encoding: Encoding, support: Suppor
     for code in np.unique(to_numpy(rows.table())).astype(np.intp).tolist():
         require(code in present, where, "y", rule, (known or ())[code])
     return Coded(encoding, rows)
+
+
+def require_ridge(where: str, value: object) -> None:
+    """Raise unless a ridge of all labels together is a number, or to be selected.
+
+    Parameters
+    ----------
+    where : str
+        The caller, for messages.
+    value : float or "auto"
+        The ridge.
+    """
+    good = is_number(value, least=0.0) or (isinstance(value, str) and value == "auto")
+    require(good, where, "regularization", 'a number of at least 0, or "auto"', value)
 
 
 def labels_with_rows(support: Support) -> tuple[Index, Vector]:

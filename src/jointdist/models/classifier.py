@@ -23,6 +23,7 @@ from jointdist.models._labelled import (
     encode_conditions,
     encode_labels,
     labels_with_rows,
+    require_ridge,
 )
 from jointdist.models.coefficients import Marginals, Positivity
 from jointdist.models.jdl import JointDistribution
@@ -236,6 +237,7 @@ class JointClassifier(ClassifierMixin, FittedState):
             as in :meth:`JointDistribution.refit <jointdist.JointDistribution.refit>`.
         """
         check_is_fitted(self)
+        require_ridge(f"{_NAME}.refit", params.get("regularization", "auto"))
         joint = self.joint_.refit(**params)
         model = self._as_fitted().set_params(**params)
         return model._set_fitted({"joint_": joint, "classes_": self.classes_})  # noqa: SLF001
@@ -373,6 +375,7 @@ class JointClassifier(ClassifierMixin, FittedState):
     def _unfitted(self) -> JointDistribution:
         """Return the estimator of the joint distribution of X and the labels."""
         arguments = self.get_params(deep=False)
+        require_ridge(_NAME, self.regularization)
         del arguments["class_weight"]
         joint = JointDistribution(kernel_y=Delta(), **arguments)
         joint._caller = _NAME  # noqa: SLF001

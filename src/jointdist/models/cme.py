@@ -220,7 +220,7 @@ class ConditionalMeanEmbedding(DistributionEstimator):
             Conditions on X; a vector if X has one column.
         """
         check_is_fitted(self)
-        rows = self._read_x("given", "x", x)
+        rows = self._read_x("given", "x", x).kept()
         return answering(self._fitted.of_y(rows), rows)
 
     def _check(self) -> None:

@@ -24,6 +24,8 @@ class JointEstimator(DistributionEstimator):
     def given(self, x: object = None, *, y: object = None) -> Conditional:
         """Return conditional distributions: of Y for each row of ``x``, or of X for each of ``y``.
 
+        Conditions are copied, but for more than 2²⁵ numbers; these must not change.
+
         Parameters
         ----------
         x : array, DataFrame or sequence of shape (q, d_x), optional
@@ -37,9 +39,9 @@ class JointEstimator(DistributionEstimator):
         got = Text("neither" if x is None else "both")
         require(one, where, "x, y", "given one or the other", got)
         if y is None:
-            rows = self._read_x("given", "x", x)
+            rows = self._read_x("given", "x", x).kept()
             return answering(self._fitted.of_y(rows), rows)
-        rows = self._encodings[1].encode(y, where=where, name="y", vector=True)
+        rows = self._encodings[1].encode(y, where=where, name="y", vector=True).kept()
         return answering(self._fitted.of_x(rows), rows)
 
     def marginal(self, of: str) -> Conditional:
