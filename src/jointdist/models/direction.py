@@ -6,6 +6,7 @@ import numpy as np
 
 from jointdist._array import Vector, to_numpy
 from jointdist.data.encoding import Encoding
+from jointdist.data.executor import one_blas_thread
 from jointdist.data.table import Rows
 from jointdist.distributions.conditions import Fixed, Queries
 from jointdist.distributions.kernel_support import KernelSupport
@@ -190,11 +191,8 @@ def calibrated(
     projector = Projector.on(support, support)
     if typical is None or not len(typical.points):
         return projector
-    judge = projector if typical.few is None else projector.on_fewer(typical.few)
-    best = judge.best_ridge(
-        model.leave_one_out(typical),
-        typical.points,
-        typical.weights,
-        follow=True,
-    )
+    with one_blas_thread() as one, one:  # the matrices are small
+        judge = projector if typical.few is None else projector.on_fewer(typical.few)
+        left_out = model.leave_one_out(typical)
+        best = judge.best_ridge(left_out, typical.points, typical.weights, follow=True)
     return projector.with_ridge(best)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from jointdist._array import Array, Index, Vector, to_numpy
-from jointdist.data.executor import Executor
+from jointdist.data.executor import Executor, one_blas_thread
 from jointdist.data.sample import Representatives, Sample
 from jointdist.data.table import Rows
 from jointdist.distributions.cell_support import CellSupport
@@ -183,13 +183,14 @@ def _tuned(
     if not sample.n:  # no pair is left in the sample
         return projector
     typical = sample.representatives(SETTINGS.tuning_rows)
-    left_out = _leave_one_out(sample, kept.size, solved, typical)
-    weights = summed_weights(left_out.T, which)
-    left_out = len(weights) * weights.T - 1
     points = to_numpy(sample.y.take(typical.rows))
     few = None if solved.in_full else kept.few_points(executor)[1]
-    judge = projector if few is None else projector.on_fewer(few)
-    ridge = judge.best_ridge(left_out, points, typical.weights, follow=True)
+    left_out = _leave_one_out(sample, kept.size, solved, typical)
+    with one_blas_thread() as one, one:  # the matrices are small
+        weights = summed_weights(left_out.T, which)
+        left_out = len(weights) * weights.T - 1
+        judge = projector if few is None else projector.on_fewer(few)
+        ridge = judge.best_ridge(left_out, points, typical.weights, follow=True)
     return projector.with_ridge(ridge)
 
 

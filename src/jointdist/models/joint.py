@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from jointdist._array import Array, Index, Vector
+from jointdist.data.executor import one_blas_thread
 from jointdist.data.table import Rows
 from jointdist.distributions.kernel_support import KernelSupport
 from jointdist.distributions.linear import LinearDistributions
@@ -170,7 +171,8 @@ def fit_joint(
     def error(direction: Direction, typical: Typical) -> Direction:
         t = host_features(direction.given, typical.given) @ direction.H.T
         t = t if len(t) else np.zeros((1, len(direction.H)))  # of the marginal
-        found = support_error(direction.support, direction.projector, t)
+        with one_blas_thread() as one, one:  # the matrices are small
+            found = support_error(direction.support, direction.projector, t)
         return replace(direction, support_error=found)
 
     shown = kept if shown is None else shown
