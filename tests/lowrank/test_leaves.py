@@ -19,7 +19,7 @@ from jointdist.lowrank.features import FeatureMap
 from jointdist.lowrank.leaves import propose_leaves
 from jointdist.lowrank.moments import powers
 from jointdist.lowrank.polynomials import orthonormal_polynomials
-from jointdist.lowrank.row_keys import END, row_keys
+from jointdist.data.row_keys import END, row_keys
 
 KINDS = ("normal", "discrete", "tied", "mixed", "constant", "offset", "cauchy")
 kinds = st.sampled_from(KINDS)

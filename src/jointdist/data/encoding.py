@@ -1,32 +1,37 @@
-"""The encoding of categorical columns as numbers, and the decoding of numbers.
+"""The encoding of columns as numbers, and the decoding of numbers.
 
-Numeric tables are not copied and are read in row blocks. A table that also has categorical
-columns is copied once, its categories replaced by codes.
+Numeric tables are not copied and are read in row blocks. Any other table is copied once: its
+categories are replaced by codes, times by seconds.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-import narwhals.stable.v2 as nw
 import numpy as np
-from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
-from jointdist._array import is_array
 from jointdist._rules import Text, require
+from jointdist.data.column_codes import (
+    Caller,
+    Categories,
+    learn_categories,
+    read_codes,
+)
+from jointdist.data.raw_columns import Kind, RawColumn, raw_columns, table_names
 from jointdist.data.table import Rows, as_rows, is_flat
 
-__all__ = ["Coded", "Encoding", "learn_encoding"]
+__all__ = ["Coded", "Encoding", "learn_encoding", "learn_types"]
 
-Categories: TypeAlias = tuple[Any, ...]
-
-_CATEGORICAL = (nw.String, nw.Categorical, nw.Enum, nw.Object)
+_Names: TypeAlias = tuple[str, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
     """How the columns of a table become numbers.
+
+    The codes of K categories are 0 to K - 1. Where entries may be missing, K is the code of a
+    missing one, and K + 1 that of a category that `fit` has not seen.
 
     Attributes
     ----------
@@ -34,10 +39,23 @@ class Encoding:
         For each column, its categories in the order of their codes; None if it is numeric.
     names : tuple of str, optional
         The names of the columns, if the table had any.
+    kinds : tuple of str, default=()
+        What each column holds, if some hold times, durations or ordered categories.
+    zones : tuple, default=()
+        The time zone of each column of times, beside None; if there are any.
+    neutral : tuple of float, default=()
+        For each column the code of a missing entry; NaN if there is none. Empty if no entry
+        can be missing.
+    unused : tuple of int, default=()
+        Columns that stand for others: no kernel acts on them.
     """
 
     categories: tuple[Categories | None, ...]
-    names: tuple[str, ...] | None = None
+    names: _Names = None
+    kinds: tuple[Kind, ...] = ()
+    zones: tuple[str | None, ...] = ()
+    neutral: tuple[float, ...] = ()
+    unused: tuple[int, ...] = ()
 
     @property
     def width(self) -> int:
@@ -50,9 +68,31 @@ class Encoding:
         return all(categories is None for categories in self.categories)
 
     @property
+    def numbers(self) -> tuple[int, ...]:
+        """The numeric columns that kernels act on."""
+        found = (i for i, known in enumerate(self.categories) if known is None)
+        return tuple(i for i in found if i not in self.unused)
+
+    @property
+    def factors(self) -> tuple[int, ...]:
+        """The categorical columns that kernels act on."""
+        found = (i for i, known in enumerate(self.categories) if known is not None)
+        return tuple(i for i in found if i not in self.unused)
+
+    @property
     def all_categorical(self) -> bool:
         """Whether all columns are categorical."""
         return all(categories is not None for categories in self.categories)
+
+    def kind(self, column: int) -> Kind:
+        """Return what a column holds."""
+        if self.kinds:
+            return self.kinds[column]
+        return "number" if self.categories[column] is None else "category"
+
+    def zone(self, column: int) -> str | None:
+        """Return the time zone of a column of times, if it has one."""
+        return self.zones[column] if self.zones else None
 
     def label(self, column: int) -> str:
         """Return the name of a column for messages."""
@@ -66,7 +106,7 @@ class Encoding:
         return (side,) if self.width == 1 else many
 
     def encode(self, data: object, *, where: str, name: str, vector: bool = False) -> Rows:
-        """Return a table of the same columns as rows of numbers.
+        """Return a table of the same columns, all complete, as rows of numbers.
 
         Parameters
         ----------
@@ -77,11 +117,149 @@ class Encoding:
         vector : bool, default=False
             Whether a one-dimensional array stands for a table of one column.
         """
+        found = self.read(data, where=where, name=name, vector=vector)
+        if isinstance(found, Rows):
+            return found
+        self.require_complete(found, where, name)
+        return as_rows(found, where=where, name=name)
+
+    def read(
+        self,
+        data: object,
+        *,
+        where: str,
+        name: str,
+        vector: bool = False,
+        unseen: Sequence[int] = (),
+    ) -> Rows | NDArray[np.float64]:
+        """Return a table of the same columns: complete numbers, or codes, some missing.
+
+        Parameters
+        ----------
+        data : array, DataFrame, sequence or Coded
+            The table.
+        where, name : str
+            The caller and its argument, for messages.
+        vector : bool, default=False
+            Whether a one-dimensional array stands for a table of one column.
+        unseen : sequence of int, default=()
+            Columns that may have other categories; in others they are refused.
+
+        Returns
+        -------
+        Rows or array of shape (n, d)
+            Numbers as they are; or codes, NaN where entries are missing, and K + 1 for
+            categories that are not among the K of the encoding.
+        """
         if isinstance(data, Coded):
             same, known = data.encoding.categories == self.categories, list(self.categories)
             require(same, where, name, f"of categories {known}", data.encoding.categories)
             return data.rows
-        if self.names is not None and (found := _names(data)) is not None:
+        self._require_table(data, where, name, vector=vector)
+        labels = [self.kind(i) in ("category", "ordered") for i in range(self.width)]
+        columns = raw_columns(data, where=where, name=name, vector=vector, labels=labels)
+        if columns is None:
+            rows = as_rows(data, where=where, name=name, vector=vector)
+            rows.require_width(self.width)
+            if not any(labels) and not {"time", "duration"} & set(self.kinds):
+                return rows
+            columns = [RawColumn("number", z) for z in rows.table().T]
+        same, rule = len(columns) == self.width, f"a table of {self.width} columns"
+        require(same, where, name, rule, len(columns))
+        return self.codes(columns, where, name, unseen)
+
+    def codes(
+        self,
+        columns: Sequence[RawColumn],
+        where: str,
+        name: str,
+        unseen: Sequence[int] = (),
+    ) -> NDArray[np.float64]:
+        """Return columns as codes, NaN where entries are missing.
+
+        Parameters
+        ----------
+        columns : sequence of RawColumn
+            The columns.
+        where, name : str
+            The caller and its argument, for messages.
+        unseen : sequence of int, default=()
+            Columns that may have other categories.
+        """
+        found = np.empty((len(columns[0].values), len(columns)))
+        for i, column in enumerate(columns):
+            known, at = self.categories[i], f"column {self.label(i)}"
+            caller = Caller(where, name, at, i in unseen)
+            found[:, i] = read_codes(column, self.kind(i), known, self.zone(i), caller)
+        return found
+
+    def require_complete(
+        self, codes: NDArray[np.float64], where: str, name: str
+    ) -> None:
+        """Raise if entries are missing: how many, where, and what to do.
+
+        Parameters
+        ----------
+        codes : array of shape (n, d)
+            The codes, NaN where entries are missing.
+        where, name : str
+            The caller and its argument, for messages.
+        """
+        missing = np.isnan(codes)
+        if not missing.any():
+            return
+        rows = np.flatnonzero(missing.any(axis=1))
+        columns = [self.label(i) for i in np.flatnonzero(missing.any(axis=0))]
+        several = f"rows {', '.join(map(str, rows[:5].tolist()))}{', ...' * (len(rows) > 5)}"
+        got = Text(
+            f"{missing.sum()} missing in column {', '.join(columns)}, at {several}; drop these "
+            "rows, as in X[~missing], or impute them"
+        )
+        require(False, where, name, "complete, without missing values, NaN or None", got)
+
+    def decode(self, values: NDArray[np.float64]) -> NDArray[Any]:
+        """Return coded values, of shape ``(..., d)``, as users know them.
+
+        Categories take the place of codes; missing entries are None, NaN or NaT. Times are
+        on the clock of their time zone.
+        """
+        if self.numeric and not self.kinds and not self.neutral:
+            return values
+        parts = [self.decode_column(i, values[..., i]) for i in range(self.width)]
+        if self.width == 1:
+            return parts[0][..., None]
+        if all(part.dtype == np.float64 for part in parts):
+            return np.stack(parts, axis=-1)
+        return np.stack([part.astype(object) for part in parts], axis=-1)
+
+    def decode_column(self, column: int, values: NDArray[np.float64]) -> NDArray[Any]:
+        """Return the values of one column as users know them, in a type of their own.
+
+        Parameters
+        ----------
+        column : int
+            The number of the column.
+        values : array
+            Its codes.
+        """
+        known, kind = self.categories[column], self.kind(column)
+        missing = np.isnan(values)
+        if self.neutral:
+            missing |= values == self.neutral[column]
+        if known is not None:
+            codes = np.where(missing, 0, values).astype(np.intp)
+            none = missing | (codes >= len(known))
+            found = np.asarray(known)[np.where(none, 0, codes)]
+            return np.where(none, None, found.astype(object)) if none.any() else found
+        if kind == "time":
+            micros = np.where(missing, 0.0, values) * 1e6
+            times = np.round(micros).astype(np.int64).astype("datetime64[us]")
+            return np.where(missing, np.datetime64("NaT", "us"), times)
+        return np.where(missing, np.nan, values) if missing.any() else values
+
+    def _require_table(self, data: Any, where: str, name: str, *, vector: bool) -> None:
+        """Raise if data are no table, or have other columns."""
+        if self.names is not None and (found := _columns(data)) is not None:
             rule = f"of columns {list(self.names)}"
             require(found == self.names, where, name, rule, list(found))
         if isinstance(data, str | int | float | np.generic):
@@ -91,56 +269,6 @@ class Encoding:
         if not self.numeric and self.width > 1 and is_flat(data):
             got = Text(f"a single row of {len(data)}; put it in brackets")
             require(False, where, name, "a table of rows", got)
-        columns = None if self.numeric else _columns(data, vector=vector)
-        if columns is None:
-            rows = as_rows(data, where=where, name=name, vector=vector)
-            rows.require_width(self.width)
-            strings = [
-                self.label(i) for i, known in enumerate(self.categories) if _strings(known)
-            ]
-            rule = f"a table with categories in columns {', '.join(strings)}"
-            require(not strings, where, name, rule, Text("numbers"))
-            if self.numeric:
-                return rows
-            columns = rows.table().T.tolist()
-        same, rule = len(columns) == self.width, f"a table of {self.width} columns"
-        require(same, where, name, rule, len(columns))
-        return as_rows(self._coded(columns, where, name), where=where, name=name)
-
-    def decode(self, values: NDArray[np.float64]) -> NDArray[Any]:
-        """Return coded values, of shape ``(..., d)``, with categories in place of codes."""
-        if self.numeric:
-            return values
-        parts = [
-            values[..., i]
-            if known is None
-            else np.asarray(known)[values[..., i].astype(np.intp)]
-            for i, known in enumerate(self.categories)
-        ]
-        if self.width == 1:
-            return parts[0][..., None]
-        return np.stack([part.astype(object) for part in parts], axis=-1)
-
-    def _coded(
-        self, columns: Sequence[Sequence[Any]], where: str, name: str
-    ) -> NDArray[np.float64]:
-        coded = np.empty((len(columns[0]), len(columns)))
-        for i, (column, known) in enumerate(zip(columns, self.categories, strict=True)):
-            at = f"column {self.label(i)}"
-            if known is None:
-                coded[:, i] = _as_numbers(column, where, name, at)
-                continue
-            codes = {category: code for code, category in enumerate(known)}
-            for row, value in enumerate(column):
-                if value not in codes:
-                    seen = ", ".join(map(repr, known[:10]))
-                    rule = (
-                        f"of categories seen in fit ({seen}{', ...' * (len(known) > 10)})"
-                    )
-                    got = Text(f"{value!r} at row {row}, {at}")
-                    require(False, where, name, rule, got)
-                coded[row, i] = codes[value]
-        return coded
 
 
 class Coded(NamedTuple):
@@ -159,7 +287,7 @@ class Coded(NamedTuple):
 
 
 def learn_encoding(data: object, *, where: str, name: str, vector: bool = False) -> Coded:
-    """Return the encoding of a table, and its rows as numbers.
+    """Return the encoding of a complete table, and its rows as numbers.
 
     Parameters
     ----------
@@ -183,115 +311,56 @@ def learn_encoding(data: object, *, where: str, name: str, vector: bool = False)
     """
     if isinstance(data, Coded):
         return data
-    columns = _columns(data, vector=vector)
+    encoding, found = learn_types(data, where=where, name=name, vector=vector)
+    if isinstance(found, Rows):
+        return Coded(encoding, found)
+    times = [encoding.label(i) for i in range(encoding.width) if encoding.kind(i) == "time"]
+    got = Text(f"times in column {', '.join(times)}; give durations since some time instead")
+    require(not times, where, name, "numeric or categorical", got)
+    encoding.require_complete(found, where, name)
+    return Coded(encoding, as_rows(found, where=where, name=name))
+
+
+def learn_types(
+    data: object, *, where: str, name: str, vector: bool = False
+) -> tuple[Encoding, Rows | NDArray[np.float64]]:
+    """Return what the columns of a table hold, and numbers or codes as :meth:`Encoding.read`.
+
+    Parameters
+    ----------
+    data : array, DataFrame or sequence
+        The table.
+    where, name : str
+        The caller and its argument, for messages.
+    vector : bool, default=False
+        Whether a one-dimensional array stands for a table of one column.
+    """
+    columns = raw_columns(data, where=where, name=name, vector=vector)
+    names = table_names(data)
     if columns is None:
+        flat = not vector and raw_columns(data, where=where, name=name, vector=True)
         got = Text(
             "a vector of strings. Reshape your data to (n, 1) if it is a single column"
         )
-        rule = "a table of n rows and d columns"
-        require(vector or _columns(data, vector=True) is None, where, name, rule, got)
+        rule, strings = "a table of n rows and d columns", flat and flat[0].kind == "category"
+        require(not strings, where, name, rule, got)
         rows = as_rows(data, where=where, name=name, vector=vector)
-        return Coded(Encoding((None,) * rows.d, _names(data) or _title(data)), rows)
+        return Encoding((None,) * rows.d, names), rows
     rule = "a table with at least one row and one column"
-    require(columns and len(columns[0]), where, name, rule, Text("none"))
-    names = _names(data) or _title(data)
+    require(columns and len(columns[0].values), where, name, rule, Text("none"))
     labels = range(len(columns)) if names is None else map(repr, names)
     known = tuple(
-        _categories(*column, where, name) for column in zip(labels, columns, strict=True)
+        learn_categories(column, where, name, label)
+        for label, column in zip(labels, columns, strict=True)
     )
-    encoding = Encoding(known, names)
-    rows = as_rows(encoding._coded(columns, where, name), where=where, name=name)  # noqa: SLF001
-    return Coded(encoding, rows)
+    kinds = tuple(column.kind for column in columns)
+    zones = tuple(column.zone for column in columns)
+    plain = set(kinds) <= {"number", "category"}
+    encoding = Encoding(
+        known, names, () if plain else kinds, zones if any(zones) else ()
+    )
+    return encoding, encoding.codes(columns, where, name)
 
 
-def _columns(data: Any, *, vector: bool) -> list[list[Any]] | None:
-    """Return the columns of a table with categorical ones; None if all are numeric."""
-    frame = _frame(data)
-    if isinstance(frame, nw.Series) and frame.dtype in _CATEGORICAL and vector:
-        return [_values(frame)]
-    if isinstance(frame, nw.DataFrame) and any(
-        t in _CATEGORICAL for t in frame.schema.values()
-    ):
-        return [_values(frame[column]) for column in frame.columns]
-    if not is_array(data) and getattr(data, "ndim", 2) == 1 and frame is None:
-        data = np.asarray(data)  # such as an index of pandas
-    if frame is None and isinstance(data, np.ndarray | list | tuple):
-        return _columns_of_objects(data, vector=vector)
-    return None
-
-
-class _Labels(list[Any]):
-    """Values of a categorical column of a data frame, strings or not."""
-
-
-def _values(column: nw.Series[Any]) -> list[Any]:
-    if column.dtype in {nw.Categorical, nw.Enum}:
-        return _Labels(column.to_list())
-    return column.to_list()
-
-
-def _columns_of_objects(data: Any, *, vector: bool) -> list[list[Any]] | None:
-    if isinstance(data, np.ndarray) and data.dtype.kind not in "OUT":
-        return None
-    try:
-        table = np.asarray(data, dtype=object)
-    except ValueError:  # ragged: the reader of numbers has a message
-        return None
-    if table.ndim == 1 and vector:
-        table = table[:, None]
-    strings = table.ndim == 2 and any(isinstance(value, str) for value in table.flat)
-    return [column.tolist() for column in table.T] if strings else None
-
-
-def _categories(
-    label: object, column: list[Any], where: str, name: str
-) -> Categories | None:
-    """Return the categories of a categorical column; None for a numeric one."""
-    kind = type(next(iter(column))) if isinstance(column, _Labels) else str
-    if not any(isinstance(value, kind) for value in column):
-        return None
-    for row, value in enumerate(column):
-        missing = value is None or value != value  # noqa: PLR0124
-        if missing or not isinstance(value, kind):
-            rule = "of strings or of numbers in each column"
-            rule = "without missing values; drop or impute them" if missing else rule
-            got = Text(f"{value!r} at row {row}, column {label}")
-            require(False, where, name, rule, got)
-    found = sorted(set(column))
-    return tuple(map(str, found)) if kind is str else tuple(found)  # not NumPy's strings
-
-
-def _strings(known: Categories | None) -> bool:
-    """Tell whether categories are strings; numbers can be categories too."""
-    return any(isinstance(value, str) for value in known or ())
-
-
-def _as_numbers(
-    column: Sequence[Any], where: str, name: str, at: str
-) -> NDArray[np.float64]:
-    try:
-        return np.asarray(column, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        require(False, where, name, "numeric", Text(f"{error} in {at}"))
-        raise
-
-
-def _names(data: object) -> tuple[str, ...] | None:
-    frame = _frame(data)
-    return tuple(map(str, frame.columns)) if isinstance(frame, nw.DataFrame) else None
-
-
-def _title(data: object) -> tuple[str, ...] | None:
-    """Return the name of a series, if it has one."""
-    frame = _frame(data)
-    named = isinstance(frame, nw.Series) and frame.name not in {None, ""}
-    return (str(frame.name),) if named else None
-
-
-def _frame(data: Any) -> Any:
-    """Return a data frame or a series of any library; None for other data."""
-    try:
-        frame = nw.from_native(data, allow_series=True, pass_through=True)
-    except DuplicateError:  # the reader of numbers has a message
-        return None
-    return frame if isinstance(frame, nw.DataFrame | nw.Series) else None
+def _columns(data: object) -> _Names:
+    return table_names(data) if getattr(data, "ndim", 2) == 2 else None

@@ -27,11 +27,20 @@ from jointdist._array import (
 )
 from jointdist._rules import Text, refusal, require
 
-__all__ = ["Rows", "as_rows", "as_weights", "is_flat", "moved", "require_table"]
+__all__ = [
+    "EXACT",
+    "Rows",
+    "as_rows",
+    "as_weights",
+    "has_nan",
+    "is_flat",
+    "moved",
+    "require_table",
+]
 
 Frame: TypeAlias = nw.DataFrame[Any]
 
-_EXACT = 2.0**53  # integers below are exact as float64
+EXACT = 2.0**53  # integers below are exact as float64
 _SCAN = 65_536  # rows of a block in the search for the first bad number
 _COPIED = 1 << 25  # numbers of conditions that are copied: a quarter of a gigabyte
 
@@ -92,7 +101,7 @@ class Rows:
         xp = array_namespace(block)
         good = xp.isfinite(block)
         if self._has_integers:
-            good = good & (xp.abs(block) < _EXACT)
+            good = good & (xp.abs(block) < EXACT)
         if not bool(xp.all(good)):
             row, column = (int(places[0]) for places in xp.nonzero(~good))
             label = column if self.columns is None else repr(self.columns[column])
@@ -196,6 +205,23 @@ def require_table(data: object, where: str, name: str) -> None:
     require(not issparse(data), where, name, "a dense array", Text("a sparse matrix"))
     got = Text("a dict; make a DataFrame of its columns")
     require(not isinstance(data, Mapping), where, name, "a table", got)
+
+
+def has_nan(table: NDArray[Any]) -> bool:
+    """Tell whether an array of numbers has a NaN: sums of blocks show it, at memory speed.
+
+    Parameters
+    ----------
+    table : array
+        The array.
+    """
+    for start in range(0, len(table), _SCAN):
+        block = table[start : start + _SCAN]
+        with np.errstate(invalid="ignore", over="ignore"):
+            total = block.sum()
+        if not np.isfinite(total) and np.isnan(block).any():
+            return True
+    return False
 
 
 def is_flat(data: Any) -> TypeGuard[Sized]:

@@ -7,10 +7,11 @@ of Y. If each is a Gaussian process in x plus noise,
 scale so wide that it does not count. The amplitude :math:`\sigma^2` has a closed form.
 
 The kernel is a Matérn kernel of smoothness :math:`\nu`, which for an infinite one is the
-Gaussian, times one of the categorical columns.
+Gaussian, times :math:`\exp(-\sum_c [x_c \ne z_c] / \ell_c)` over the categorical columns.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +19,7 @@ from scipy.linalg import LinAlgError, cho_solve, cholesky
 from scipy.linalg.lapack import dpotri
 from scipy.optimize import minimize
 
-from jointdist._array import Vector, to_numpy
+from jointdist._array import Vector
 from jointdist.kernels.median_heuristic import Family
 from jointdist.kernels.settings import SETTINGS
 
@@ -51,46 +52,64 @@ def fit_length_scales(
         Distinct rows of X, encoded.
     targets : array of shape (n, r)
         What they are to explain, centred.
-    start : array of shape (p + 1,), optional
+    start : array of shape (p + c + 1,), optional
         Where to start from, as the result for other rows.
     steps : int, default=40
         The largest number of steps.
 
     Returns
     -------
-    array of shape (p + 1,)
-        For each of the p columns of numbers the logarithm of the squared factor by which
-        its length scale is divided, and the logarithm of the noise.
+    array of shape (p + c + 1,)
+        For each of the p numeric columns the logarithm of the squared factor by which its
+        length scale is divided, for each of the c categorical ones that of the factor, and
+        the logarithm of the noise.
     """
-    categorical = family.categorical_kernel
-    similarity = None
-    if categorical is not None:
-        similarity = to_numpy(categorical(X, X)).astype(np.float64, copy=False)
     Z = X[:, family.numbers] / np.asarray(family.scales)
     return maximise_evidence(
-        Z, targets, similarity=similarity, nu=family.nu, start=start, steps=steps
+        Z, targets, categories=_matches(family, X), nu=family.nu, start=start, steps=steps
     )
 
 
 def with_length_scales(family: Family, theta: Vector) -> Family:
     """Return the family with a length scale for each column.
 
+    Categorical columns that hardly count drop out: their length scale is infinite.
+
     Parameters
     ----------
     family : Family
         The kernels, with the first guesses of their length scales.
-    theta : array of shape (p + 1,)
+    theta : array of shape (p + c + 1,)
         The result of :func:`fit_length_scales`.
     """
-    scales = np.asarray(family.scales) * np.exp(-theta[:-1] / 2)
-    return replace(family, scales=tuple(scales.tolist()), name="each")
+    p = len(family.scales)
+    scales = np.asarray(family.scales) * np.exp(-theta[:p] / 2)
+    each = np.asarray(family.category_scales) * np.exp(-theta[p:-1])
+    out = 1 / each < SETTINGS.category_least
+    if len(out) and not p:
+        out[each.argmin()] = False
+    return replace(
+        family,
+        scales=tuple(scales.tolist()),
+        category_scales=tuple(np.where(out, np.inf, each).tolist()),
+        name="each",
+    )
+
+
+def _matches(family: Family, X: Vector) -> list[Vector]:
+    """Return indicators of the categories of each column, over the root of its length scale."""
+    found = []
+    for column, scale in zip(family.factors, family.category_scales, strict=False):
+        levels = np.unique(X[:, column])
+        found.append((X[:, column][:, None] == levels) / np.sqrt(scale))
+    return found
 
 
 def maximise_evidence(
     Z: Vector,
     U: Vector,
     *,
-    similarity: Vector | None = None,
+    categories: Sequence[Vector] = (),
     nu: float = math.inf,
     start: Vector | None = None,
     steps: int = SETTINGS.ard_steps,
@@ -103,28 +122,28 @@ def maximise_evidence(
         The columns, each divided by a first guess of its length scale.
     U : array of shape (n, r)
         The targets.
-    similarity : array of shape (n, n), optional
-        The kernel matrix of other columns, by which that of these is multiplied.
+    categories : sequence of arrays of shape (n, k)
+        For each categorical column the indicators of its categories, divided by the root of
+        a first guess of its length scale.
     nu : {0.5, 1.5, inf}, default=inf
         The smoothness of the kernel.
-    start : array of shape (d + 1,), optional
-        Where to start from, as the result for other rows; by default from length scales
-        of one.
+    start : array of shape (d + c + 1,), optional
+        Where to start from, as the result for other rows; by default from the first guesses.
     steps : int, default=40
         The largest number of steps.
 
     Returns
     -------
-    array of shape (d + 1,)
-        The logarithms of the squared inverse length scales, and of the noise; where the
-        search started, if it fails.
+    array of shape (d + c + 1,)
+        The logarithms of the squared inverse length scales of numbers, of the inverse ones of
+        categories, and of the noise; where the search started, if it fails.
     """
-    d = Z.shape[1]
+    d = Z.shape[1] + len(categories)
     Z = Z - Z.mean(axis=0)
 
     def loss(theta: Vector) -> tuple[float, Vector]:
         try:
-            value, slope = negative_log_evidence(theta, Z, U, similarity, nu=nu)
+            value, slope = negative_log_evidence(theta, Z, U, categories, nu=nu)
         except LinAlgError:
             return np.inf, np.zeros_like(theta)
         inner = theta[:d] / SETTINGS.ard_prior_deviation
@@ -151,7 +170,7 @@ def negative_log_evidence(
     theta: Vector,
     Z: Vector,
     U: Vector,
-    similarity: Vector | None = None,
+    categories: Sequence[Vector] = (),
     *,
     nu: float = math.inf,
 ) -> tuple[float, Vector]:
@@ -161,29 +180,33 @@ def negative_log_evidence(
 
     Parameters
     ----------
-    theta : array of shape (d + 1,)
-        The logarithms of the squared inverse length scales, and of the noise.
+    theta : array of shape (d + c + 1,)
+        The logarithms of the squared inverse length scales of numbers, of the inverse ones of
+        categories, and of the noise.
     Z : array of shape (n, d)
         The columns.
     U : array of shape (n, r)
         The targets.
-    similarity : array of shape (n, n), optional
-        A matrix by which the kernel matrix is multiplied.
+    categories : sequence of arrays of shape (n, k)
+        The indicators of the categories of each categorical column.
     nu : {0.5, 1.5, inf}, default=inf
         The smoothness of the kernel.
     """
     (n, d), r = Z.shape, U.shape[1]
-    square, rho = np.exp(theta[:d]), float(np.exp(theta[d]))
+    square, strength = np.exp(theta[:d]), np.exp(theta[d:-1])
+    rho = float(np.exp(theta[-1]))
     A = Z * np.sqrt(square)
     norms = np.sum(A * A, axis=1)
     squares = np.maximum(norms[:, None] + norms - 2 * A @ A.T, 0.0)
     np.fill_diagonal(squares, 0.0)
     M, P = _kernel(squares, nu)
+    if categories:
+        similarity = _similarity(categories, strength)
+        M *= similarity
+        P *= similarity
     far = M < _FAR
     M[far] = P[far] = 0.0
-    if similarity is not None:
-        M *= similarity
-        P = P * similarity
+    K = M.copy() if categories else M
     M[np.diag_indices(n)] += rho
     L = np.asarray(cholesky(M, lower=True, overwrite_a=True))
     alpha = np.asarray(cho_solve((L, True), U))
@@ -193,12 +216,32 @@ def negative_log_evidence(
     inverse, _ = dpotri(L, lower=1)
     inverse = np.tril(inverse) + np.tril(inverse, -1).T
     W = r * inverse - alpha @ alpha.T / amplitude
-    slope = np.empty(d + 1)
-    slope[d] = 0.5 * rho * float(np.trace(W))
+    slope = np.empty(len(theta))
+    slope[-1] = 0.5 * rho * float(np.trace(W))
+    if categories:
+        slope[d:-1] = -0.5 * strength * _mismatches(categories, W * K)
     W *= P
     across = 2 * (Z * Z).T @ W.sum(axis=1) - 2 * np.sum(Z * (W @ Z), axis=0)
     slope[:d] = -0.25 * across * square
     return value, slope
+
+
+def _similarity(categories: Sequence[Vector], strength: Vector) -> Vector:
+    """Return the kernel matrix of categorical columns, each with its strength."""
+    total = sum(s * float(one[0] @ one[0]) for s, one in zip(strength, categories, strict=True))
+    A = np.hstack([np.sqrt(s) * one for s, one in zip(strength, categories, strict=True)])
+    found: Vector = np.exp(np.minimum(A @ A.T - total, 0.0))
+    return found
+
+
+def _mismatches(categories: Sequence[Vector], G: Vector) -> Vector:
+    """Return the sum of a matrix over pairs of rows that differ, for each column."""
+    A, total = np.hstack(categories), float(G.sum())
+    equal = np.sum(A * (G @ A), axis=0)
+    ends = np.cumsum([one.shape[1] for one in categories])[:-1]
+    units = np.array([float(one[0] @ one[0]) for one in categories])
+    matched = np.array([part.sum() for part in np.split(equal, ends)])
+    return units * total - matched
 
 
 def _kernel(squares: Vector, nu: float) -> tuple[Vector, Vector]:

@@ -28,7 +28,7 @@ from jointdist._params import Parametric
 from jointdist._rules import Text, is_number, is_whole, require
 from jointdist.kernels.combined import Combinable
 
-__all__ = ["Delta", "Gaussian", "Laplace", "Matern", "Polynomial"]
+__all__ = ["Delta", "Gaussian", "Hamming", "Laplace", "Matern", "Polynomial"]
 
 Scale: TypeAlias = float | tuple[float, ...]
 
@@ -194,6 +194,52 @@ class Delta(_UnitDiagonal):
         return (
             equal if self.similarity == 0 else xp.where(equal > 0, equal, self.similarity)
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Hamming(_UnitDiagonal):
+    r"""The kernel of several categorical columns, by the columns in which rows differ.
+
+    .. math:: k(x, z) = \exp\Big(-\sum_c [x_c \ne z_c] / \ell_c\Big)
+
+    It is the product of a :class:`Delta` kernel of similarity :math:`e^{-1/\ell_c}` for each
+    column. The wider the length scale, the less a column counts.
+
+    Parameters
+    ----------
+    scale : float or sequence of float, default=1.0
+        The length scale :math:`\ell > 0`: one number, or one per column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jointdist.kernels import Hamming
+    >>> rows = np.array([[0.0, 2.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> Hamming((1.0, 0.5))(rows[:1], rows).round(3)
+    array([[1.   , 0.135, 0.05 ]])
+    """
+
+    scale: Scale = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", _checked_scale("Hamming", self.scale))
+
+    def __call__(self, X: Array, Z: Array) -> Array:
+        """Return the kernel matrix."""
+        _require_tables("Hamming", X, Z)
+        xp, d = array_namespace(X, Z), X.shape[1]
+        scales = (self.scale,) * d if isinstance(self.scale, float) else self.scale
+        rule, got = f"one number, or one per column of the data ({d})", len(scales)
+        require(got == d, "Hamming", "scale", rule, Text(f"{got} scales"))
+        left, right = [], []
+        for c, scale in enumerate(scales):
+            levels = xp.unique_values(Z[:, c])[None, :]
+            left.append(xp.astype(X[:, c][:, None] == levels, X.dtype) / scale)
+            right.append(xp.astype(Z[:, c][:, None] == levels, X.dtype))
+        equal = xp.concat(left, axis=1) @ xp.concat(right, axis=1).T
+        total = sum(1 / scale for scale in scales)
+        rounding = 8 * d * float(xp.finfo(X.dtype).eps) * total
+        return exp(-zero_below(total - equal, rounding))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,21 @@
 from jointdist._rules import Text, require
 from jointdist.data.codec import Either, Number, Scalars, Schema, Sequence, Value, Whole
 from jointdist.kernels.combined import Columns, Product, Sum
-from jointdist.kernels.covariance import Delta, Gaussian, Laplace, Matern, Polynomial
+from jointdist.kernels.covariance import (
+    Delta,
+    Gaussian,
+    Hamming,
+    Laplace,
+    Matern,
+    Polynomial,
+)
 
 __all__ = ["KERNELS", "kernel_field", "register_kernels"]
 
 # Kernels inside a kernel: ten times as many as a table of a thousand categorical columns has.
 _MOST = 10_000
 
-KERNELS = (Gaussian, Laplace, Matern, Delta, Polynomial, Sum, Product, Columns)
+KERNELS = (Gaussian, Laplace, Matern, Delta, Hamming, Polynomial, Sum, Product, Columns)
 
 
 def kernel_field() -> Value:
@@ -43,6 +50,7 @@ def register_kernels(schema: Schema) -> None:
     schema.register(Gaussian, "gaussian", scale=scale)
     schema.register(Laplace, "laplace", scale=scale)
     schema.register(Matern, "matern", scale=scale, nu=Number(least=0.5, most=2.5))
+    schema.register(Hamming, "hamming", scale=scale)
     schema.register(Delta, "delta", similarity=Number(least=0, most=1))
     schema.register(
         Polynomial,

@@ -15,10 +15,13 @@ from jointdist._array import to_numpy
 from jointdist._rules import require
 from jointdist.data.encoding import Encoding
 from jointdist.data.table import Rows
-from jointdist.kernels import Delta, Gaussian, Kernel, Matern, Product
+from jointdist.kernels import Delta, Gaussian, Hamming, Kernel, Matern, Product
 from jointdist.kernels.settings import SETTINGS
 
-__all__ = ["Family", "family_of", "median_scales"]
+__all__ = ["Family", "category_scales", "family_of", "median_scales"]
+
+# Rows by which the shares of categories are counted: their standard error is below 1 %.
+_COUNTED = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +34,10 @@ class Family:
         The encoding of the table: which columns are numeric.
     scales : tuple of float
         The length scale of each numeric column; empty if there is one kernel only.
+    category_scales : tuple of float, default=()
+        The length scale of each categorical column: rows that differ in it alone have the
+        similarity exp(-1 / scale). Infinite if the column does not count. Empty if there is
+        one kernel only, and for a single column that is categorical.
     given : Kernel, optional
         The kernel, if there is one only.
     name : str, default="common"
@@ -42,6 +49,7 @@ class Family:
 
     encoding: Encoding
     scales: tuple[float, ...]
+    category_scales: tuple[float, ...] = ()
     given: Kernel | None = None
     name: str = "common"
     nu: float = math.inf
@@ -52,20 +60,35 @@ class Family:
         return bool(self.scales)
 
     @property
+    def several(self) -> bool:
+        """Whether columns can count for more or less than others."""
+        return len(self.scales) + len(self.category_scales) > 1
+
+    @property
     def numbers(self) -> list[int]:
         """The numeric columns."""
-        return [i for i, known in enumerate(self.encoding.categories) if known is None]
+        return list(self.encoding.numbers)
+
+    @property
+    def factors(self) -> list[int]:
+        """The categorical columns."""
+        return list(self.encoding.factors)
 
     @property
     def categorical_kernel(self) -> Kernel | None:
-        """The kernel of the categorical columns, a Delta for each; None without any."""
-        columns = [
-            i for i, known in enumerate(self.encoding.categories) if known is not None
-        ]
-        if not self.numbers and len(columns) == 1:
-            return Delta()
-        parts: list[Any] = [Delta(SETTINGS.category_similarity).on(i) for i in columns]
-        return Product(*parts) if len(parts) > 1 else parts[0] if parts else None
+        """The kernel of the categorical columns that count; None without any."""
+        if self.factors and not self.category_scales:
+            return _on(Delta(), self.factors, self.encoding.width)
+        scales = np.array(self.category_scales)
+        counted = np.flatnonzero(np.isfinite(scales))
+        if not len(counted):
+            return None
+        columns = [self.factors[i] for i in counted]
+        if len(columns) == 1:
+            kernel: Kernel = Delta(math.exp(-1 / scales[counted[0]]))
+        else:
+            kernel = Hamming(tuple(scales[counted].tolist()))
+        return _on(kernel, columns, self.encoding.width)
 
     def at(self, factor: float) -> Kernel:
         """Return the kernel of the numeric columns times that of the categorical ones.
@@ -78,13 +101,19 @@ class Family:
         if self.given is not None:
             return self.given
         categorical = self.categorical_kernel
-        if not self.scales:
-            return cast("Kernel", categorical)
         scales = tuple(factor * scale for scale in self.scales)
+        if not scales:
+            return cast("Kernel", categorical)
         scale = scales if len(scales) > 1 else scales[0]
         kernel: Gaussian | Matern
         kernel = Gaussian(scale) if self.nu == math.inf else Matern(scale, self.nu)
-        return kernel if categorical is None else kernel.on(*self.numbers) * categorical
+        numeric = _on(kernel, self.numbers, self.encoding.width)
+        return numeric if categorical is None else Product(numeric, categorical)
+
+
+def _on(kernel: Any, columns: list[int], width: int) -> Kernel:
+    """Return a kernel of some columns; the kernel itself if these are all."""
+    return kernel if columns == list(range(width)) else kernel.on(*columns)
 
 
 def family_of(
@@ -119,9 +148,40 @@ def family_of(
             'a kernel, as kernels.Gaussian(), or "auto"',
         )
         require(good, rows.where, f"kernel_{side}", rule, kernel)
-        return Family(encoding, (), cast("Kernel", kernel), "given")
-    numbers = [i for i, known in enumerate(encoding.categories) if known is None]
-    return Family(encoding, median_scales(rows, numbers, weights, rng) if numbers else ())
+        return Family(encoding, (), (), cast("Kernel", kernel), "given")
+    numbers, factors = list(encoding.numbers), list(encoding.factors)
+    scales = median_scales(rows, numbers, weights, rng) if numbers else ()
+    alone = len(factors) == 1 and not numbers
+    each = () if alone else category_scales(rows, factors, weights)
+    return Family(encoding, scales, each)
+
+
+def category_scales(
+    rows: Rows, columns: list[int], weights: NDArray[np.float64] | None
+) -> tuple[float, ...]:
+    """Return a common length scale for categorical columns.
+
+    Two random rows then have the similarity of two categories, however many columns there
+    are: with a fixed length scale, rows of many columns would be like no others.
+
+    Parameters
+    ----------
+    rows : Rows
+        The encoded table.
+    columns : list of int
+        The columns.
+    weights : array of shape (n,), optional
+        The weights of the rows.
+    """
+    if not columns:
+        return ()
+    some = np.unique(np.linspace(0, rows.n - 1, _COUNTED).astype(np.intp))
+    Z = to_numpy(rows.take(some))[:, columns]
+    w = np.ones(len(some)) if weights is None else weights[some]
+    w = w / w.sum() if w.any() else np.full(len(some), 1 / len(some))
+    shares = (np.bincount(z.astype(np.intp), w) for z in Z.T)
+    apart = sum(1 - float(share @ share) for share in shares)
+    return (max(apart, 1.0) / -math.log(SETTINGS.category_similarity),) * len(columns)
 
 
 def median_scales(

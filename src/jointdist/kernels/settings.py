@@ -15,8 +15,12 @@ class KernelSettings:
         Rows whose pairwise distances the median heuristic compares. A time budget: 131,000
         pairs, in a few milliseconds a column.
     category_similarity : float
-        The similarity of two different categories where there are several columns. Above
-        zero, so that rows that differ in one of them still borrow strength from each other.
+        The first guess of the similarity of rows whose categories differ, where there are
+        several columns. Above zero, so that rows that differ still borrow strength from each
+        other; evidence then tells which columns count.
+    category_least : float
+        The least loss of similarity, 1 / length scale, of a categorical column that counts:
+        one percent, as evidence cannot tell less from none. Below it the column drops out.
     ard_steps : int
         Steps of the quasi-Newton method for length scales by evidence; after so many they
         hardly change.
@@ -34,6 +38,7 @@ class KernelSettings:
 
     median_rows: int = 512
     category_similarity: float = 0.5
+    category_least: float = 1e-2
     ard_steps: int = 40
     ard_prior_deviation: float = 3.0
     ard_bound: float = 12.0

@@ -20,7 +20,7 @@ from jointdist.lowrank.features import fingerprint
 from jointdist.lowrank.leaf_sums import LeafSums
 from jointdist.lowrank.leaves import Leaves
 from jointdist.lowrank.protocols import Features
-from jointdist.lowrank.row_keys import END, row_keys
+from jointdist.data.row_keys import END, row_keys
 
 __all__ = [
     "Frame",

@@ -54,7 +54,7 @@ def choose_kernels(
         [replace(family, nu=nu) for nu in SETTINGS.smoothness] if family.free else [family]
     )
     relevant: list[Family] = []
-    if len(family.scales) > 1 and data.n >= SETTINGS.ard_least_rows:
+    if family.several and data.n >= SETTINGS.ard_least_rows:
         X, U = _distinct_rows(data, random_state)
         relevant = list(workers.each(lambda kind: _ard(kind, X, U), kinds))
     data = data.take(validation_rows(data, random_state))
@@ -107,9 +107,19 @@ def _ard(family: Family, X: Vector, U: Vector) -> Family:
         few = np.arange(min(len(X), SETTINGS.ard_first_rows))
         theta = search(few, None, SETTINGS.ard_first_steps)
         if len(X) > len(few):
-            Z = X[:, family.numbers] / np.asarray(family.scales) * np.exp(theta[:-1] / 2)
-            theta = search(_patches(Z), theta, SETTINGS.ard_second_steps)
+            theta = search(_patches(_scaled(family, X, theta)), theta, SETTINGS.ard_second_steps)
     return with_length_scales(family, theta)
+
+
+def _scaled(family: Family, X: Vector, theta: Vector) -> Vector:
+    """Return rows in units of the length scales; categories as indicators."""
+    p = len(family.scales)
+    parts = [X[:, family.numbers] / np.asarray(family.scales) * np.exp(theta[:p] / 2)]
+    each = zip(family.factors, family.category_scales, theta[p:-1], strict=False)
+    for column, scale, power in each:
+        levels = np.unique(X[:, column])
+        parts.append((X[:, column][:, None] == levels) * np.sqrt(np.exp(power) / scale))
+    return np.hstack(parts)
 
 
 def _patches(Z: Vector) -> Index:

@@ -34,8 +34,8 @@ def families(
 ) -> Iterator[tuple[Family, list[Family]]]:
     """Yield families of kernels of X to try, each with the families of all folds.
 
-    First the given family. Then, if the selection allows it and there are several numeric
-    columns, the best family with a length scale for each column. Length scales are learned
+    First the given family. Then, if the selection allows it and there are several columns,
+    the best family with a length scale for each column. Length scales are learned
     from the rows of each fold's fit, since rows that they were learned from cannot judge
     them; where there are many rows, folds share them.
 
@@ -55,11 +55,12 @@ def families(
     """
     sample = validation.sample
     yield x, [x] * len(held)
-    several = len(x.scales) > 1 and validation.how.scales == "each"
+    several = x.several and validation.how.scales == "each"
     if not several or sample.n < _FEWEST:
         return
     U = features()
-    kinds = [x] if missed is None else [replace(x, nu=nu) for nu in (x.nu, *_ROUGH)]
+    smooth = missed is None or not x.free
+    kinds = [x] if smooth else [replace(x, nu=nu) for nu in (x.nu, *_ROUGH)]
     learned = list(validation.executor.each(lambda kind: _relevant(kind, sample, U), kinds))
     found = [family for family in learned if family is not None]
     if not found:

@@ -30,7 +30,7 @@ def row_keys(z: Array, seed: int) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from jointdist.lowrank.row_keys import row_keys
+    >>> from jointdist.data.row_keys import row_keys
     >>> row_keys(np.array([[1.0, 0.0], [1.0, -0.0], [0.0, 1.0]]), seed=0).tolist()
     [790515523727221284, 790515523727221284, 1050707909450435400]
     """

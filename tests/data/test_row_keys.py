@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 from scipy.stats import chisquare, kstest
 
 from jointdist._array import to_numpy
-from jointdist.lowrank.row_keys import row_keys
+from jointdist.data.row_keys import row_keys
 
 WRAP = 1 << 64
 tables = arrays(

@@ -1,0 +1,106 @@
+"""Columns that are made of others: indicators of missing entries, and the calendar."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from jointdist._array import Vector
+
+__all__ = ["CalendarCycle", "MissingIndicator", "calendar_cycles"]
+
+_DAY = 86_400.0
+_YEAR = 365.2425 * _DAY  # of the Gregorian calendar, on average
+_PERIODS = {"time of day": _DAY, "day of week": 7 * _DAY, "day of year": _YEAR}
+
+
+@dataclass(frozen=True, slots=True)
+class MissingIndicator:
+    """One where an entry of a column is missing, else zero.
+
+    Attributes
+    ----------
+    column : int
+        The column.
+    """
+
+    column: int
+
+    @property
+    def width(self) -> int:
+        """The number of columns that it makes: one."""
+        return 1
+
+    def at(self, codes: Vector) -> Vector:
+        """Return the indicator of rows, ``(n, 1)``.
+
+        Parameters
+        ----------
+        codes : array of shape (n,)
+            The column, NaN where missing.
+        """
+        return np.isnan(codes)[:, None].astype(np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class CalendarCycle:
+    """The place of a time in a period of the calendar, on a circle.
+
+    Attributes
+    ----------
+    column : int
+        The column of times.
+    cycle : str
+        The period: ``"time of day"``, ``"day of week"`` or ``"day of year"``.
+    """
+
+    column: int
+    cycle: str
+
+    @property
+    def width(self) -> int:
+        """The number of columns that it makes: two."""
+        return 2
+
+    def at(self, codes: Vector) -> Vector:
+        """Return cosine and sine of the place in the period, ``(n, 2)``; zeros if missing.
+
+        Parameters
+        ----------
+        codes : array of shape (n,)
+            Seconds on the clock, NaN where missing.
+        """
+        angle = 2 * np.pi * np.mod(codes / _PERIODS[self.cycle], 1.0)
+        return np.nan_to_num(np.stack([np.cos(angle), np.sin(angle)], axis=1), nan=0.0)
+
+
+def calendar_cycles(column: int, codes: Vector) -> list[CalendarCycle]:
+    """Return the periods of the calendar that times of a column vary over.
+
+    The time of day and the day of the week, if they are not always the same; the day of the
+    year if times are more than a year apart, since else the time itself tells it.
+
+    Parameters
+    ----------
+    column : int
+        The column.
+    codes : array of shape (n,)
+        Seconds on the clock, NaN where missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jointdist.data.derived_columns import calendar_cycles
+    >>> daily = 86_400.0 * np.arange(30.0)
+    >>> [cycle.cycle for cycle in calendar_cycles(0, daily)]
+    ['day of week']
+    """
+    seen = codes[~np.isnan(codes)]
+    if not len(seen):
+        return []
+    day, week = np.mod(seen, _DAY), np.floor(np.mod(seen, 7 * _DAY) / _DAY)
+    vary = {
+        "time of day": bool((day != day[0]).any()),
+        "day of week": bool((week != week[0]).any()),
+        "day of year": bool(np.ptp(seen) > _YEAR),
+    }
+    return [CalendarCycle(column, cycle) for cycle, varies in vary.items() if varies]

@@ -1,0 +1,329 @@
+"""How a table of X becomes the numbers that kernels and trees act on.
+
+The columns of numbers are those of the table, categories as codes and times as seconds,
+followed by columns that are made of them: indicators of missing entries, the calendar, and
+embeddings of columns of many categories.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jointdist._array import Index, Vector
+from jointdist._rules import Text, require
+from jointdist.data.derived_columns import CalendarCycle, MissingIndicator
+from jointdist.data.encoding import Encoding
+from jointdist.data.row_keys import row_keys
+from jointdist.data.table import Rows, as_rows
+from jointdist.data.target_embedding import Embedding
+from jointdist.errors import UnseenCategoryWarning, warn_user
+
+__all__ = ["Design", "Question"]
+
+FOLDS = 5  # of the means that embed categories; as many as cross-validation has
+
+
+class Question(NamedTuple):
+    """Rows at which a model is asked.
+
+    Attributes
+    ----------
+    rows : Rows
+        The rows, encoded.
+    absent : array of bool of shape (q, d), optional
+        Which entries of the table are missing in columns that were complete in ``fit``; None
+        if none is.
+    """
+
+    rows: Rows
+    absent: NDArray[np.bool_] | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Design:
+    """The encoding of a table of X, with the columns that are made of others.
+
+    Attributes
+    ----------
+    shown : Encoding
+        The columns of the table.
+    encoding : Encoding
+        The columns of numbers: those of the table first.
+    parts : tuple, default=()
+        What the other columns are made of.
+    complete : tuple of bool, default=()
+        Which columns of the table had no missing entry; empty if all.
+    seed : int, default=0
+        The seed of the folds of rows.
+    grouped : {"rows", "groups", "splits"}, default="rows"
+        What decides the fold of a row: its values, its group, or splits that users give.
+    """
+
+    shown: Encoding
+    encoding: Encoding
+    parts: tuple[MissingIndicator | CalendarCycle | Embedding, ...] = ()
+    complete: tuple[bool, ...] = ()
+    seed: int = 0
+    grouped: str = "rows"
+
+    @staticmethod
+    def plain(encoding: Encoding) -> "Design":
+        """Return the design of a table whose columns need no others.
+
+        Parameters
+        ----------
+        encoding : Encoding
+            The columns.
+        """
+        return Design(encoding, encoding)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the columns of numbers are those of the table, all of them complete."""
+        return not self.parts and not self.shown.neutral
+
+    @property
+    def embeddings(self) -> list[Embedding]:
+        """The embeddings of columns of many categories."""
+        return [part for part in self.parts if isinstance(part, Embedding)]
+
+    @property
+    def embedded(self) -> list[int]:
+        """The columns of many categories, whose codes no kernel acts on."""
+        d = self.shown.width
+        return [i for i in self.encoding.unused if i < d]
+
+    def encoded_columns(self, column: int) -> tuple[int, ...]:
+        """Return the columns of numbers that belong to a column of the table.
+
+        Parameters
+        ----------
+        column : int
+            The column of the table.
+        """
+        found, place = [column], self.shown.width
+        for part in self.parts:
+            if part.column == column:
+                found += range(place, place + part.width)
+            place += part.width
+        return tuple(found)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Design):
+            return NotImplemented
+        same = (self.shown, self.encoding, self.complete, self.grouped) == (
+            other.shown,
+            other.encoding,
+            other.complete,
+            other.grouped,
+        )
+        pairs = list(zip(self.parts, other.parts, strict=False))
+        return same and len(self.parts) == len(other.parts) and all(map(_alike, pairs))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        titles = self.shown.titles("x")
+        each = (f"{title}: {self._told(i)}" for i, title in enumerate(titles))
+        return f"Design({'; '.join(each)})"
+
+    def to_dict(self) -> dict[str, str]:
+        """Return what was done to each column of the table, by its name."""
+        titles = self.shown.titles("x")
+        return {title: self._told(i) for i, title in enumerate(titles)}
+
+    def _told(self, i: int) -> str:
+        """Say what a column holds and what becomes of it."""
+        known, kind = self.shown.categories[i], self.shown.kind(i)
+        told = kind if known is None else f"{kind} of {len(known)}"
+        own = [part for part in self.parts if part.column == i]
+        for part in own:
+            if isinstance(part, Embedding):
+                told += f", embedded by {part.width} means of Y"
+            elif isinstance(part, CalendarCycle):
+                told += f", {part.cycle}"
+        embedded = any(isinstance(part, Embedding) for part in own)
+        if i in self.encoding.unused and not embedded:
+            told += ", says nothing about Y"
+        if self.complete and not self.complete[i]:
+            told += ", with missing entries"
+        return told
+
+    def ask(
+        self,
+        data: object,
+        *,
+        where: str,
+        name: str,
+        vector: bool = False,
+        missing: str = "allow",
+        unknown: str = "prior",
+    ) -> Question:
+        """Return rows at which a model is asked.
+
+        Categories that were not seen in ``fit`` are such that nothing is known about them;
+        a warning counts them.
+
+        Parameters
+        ----------
+        data : array, DataFrame, sequence or Coded
+            The table.
+        where, name : str
+            The caller and its argument, for messages.
+        vector : bool, default=False
+            Whether a one-dimensional array stands for a table of one column.
+        missing : {"allow", "error"}, default="allow"
+            Whether entries may be missing.
+        unknown : {"prior", "error"}, default="prior"
+            Whether categories may be others than those of ``fit``.
+        """
+        shown = self.shown
+        every = range(shown.width) if unknown == "prior" else ()
+        found = shown.read(data, where=where, name=name, vector=vector, unseen=every)
+        if isinstance(found, Rows):
+            return self._of_rows(found, where, name)
+        if missing == "error":
+            shown.require_complete(found, where, name)
+        self._warn_unseen(found, where, name)
+        absent = np.isnan(found)
+        if self.complete:
+            absent &= np.array(self.complete)
+        rows = self._rows(found, None, where, name)
+        return Question(rows, absent if absent.any() else None)
+
+    def pair(
+        self,
+        data: object,
+        y: Rows,
+        *,
+        where: str,
+        name: str,
+        groups: Index | None = None,
+        missing: str = "allow",
+    ) -> Rows:
+        """Return rows that come to a model or leave it, with their outcomes.
+
+        Parameters
+        ----------
+        data : array, DataFrame, sequence or Coded
+            The table.
+        y : Rows
+            The outcomes, encoded.
+        where, name : str
+            The caller and its argument, for messages.
+        groups : array of int of shape (n,), optional
+            The groups of the rows.
+        missing : {"allow", "error"}, default="allow"
+            Whether entries may be missing where they were in ``fit``.
+        """
+        shown = self.shown
+        found = shown.read(data, where=where, name=name, unseen=self.embedded)
+        if isinstance(found, Rows) and self.is_plain:
+            return found
+        codes = found.table() if isinstance(found, Rows) else found
+        complete = np.array(self.complete or (True,) * shown.width)
+        if missing == "error" or np.isnan(codes[:, complete]).any():
+            self.shown.require_complete(np.where(complete, codes, 0.0), where, name)
+        tables = self._tables(codes, y, groups, where) if self.embeddings else None
+        return self._rows(codes, tables, where, name)
+
+    def rows(self, codes: Vector, tables: Index | None, where: str, name: str) -> Rows:
+        """Return rows of the table as rows of numbers.
+
+        Parameters
+        ----------
+        codes : array of shape (n, d)
+            The codes, NaN where missing.
+        tables : array of shape (n,), optional
+            The tables of embeddings of each row; by default those for questions.
+        where, name : str
+            The caller and its argument, for messages.
+        """
+        return self._rows(codes, tables, where, name)
+
+    def row_folds(self, codes: Vector, y: Vector) -> Index:
+        """Return the fold of each row, by its values: that of copies is the same.
+
+        Parameters
+        ----------
+        codes : array of shape (n, d)
+            The codes of X, NaN where missing.
+        y : array of shape (n, r)
+            The rows of Y.
+        """
+        return fold_of(np.hstack([np.nan_to_num(codes, nan=-1.0), y]), self.seed)
+
+    def _tables(self, codes: Vector, y: Rows, groups: Index | None, where: str) -> Index:
+        got = Text("a fit with splits of its own; fit to all rows anew")
+        rule = "of a model whose folds follow from its rows or groups"
+        require(self.grouped != "splits", where, "X", rule, got)
+        if self.grouped == "groups":
+            got = Text("none, where the fit had groups")
+            require(groups is not None, where, "groups", "given", got)
+            assert groups is not None  # noqa: S101  # for type checkers
+            return fold_of(groups[:, None].astype(np.float64), self.seed) + 1
+        return self.row_folds(codes, y.table()) + 1
+
+    def _of_rows(self, found: Rows, where: str, name: str) -> Question:
+        """Return complete rows of numbers as a question."""
+        if self.is_plain:
+            return Question(found, None)
+        return Question(self._rows(found.table(), None, where, name), None)
+
+    def _rows(self, codes: Vector, tables: Index | None, where: str, name: str) -> Rows:
+        missing = np.isnan(codes)
+        filled = np.where(missing, self._fill(), codes) if missing.any() else codes
+        made = [
+            part.at(codes[:, part.column], tables)
+            if isinstance(part, Embedding)
+            else part.at(codes[:, part.column])
+            for part in self.parts
+        ]
+        return as_rows(np.hstack([filled, *made]), where=where, name=name)
+
+    def _fill(self) -> Vector:
+        """Return what stands for a missing entry of each column."""
+        found = np.array(self.shown.neutral or (np.nan,) * self.shown.width)
+        for i, known in enumerate(self.shown.categories):
+            if np.isnan(found[i]):
+                found[i] = 0.0 if known is None else len(known)
+        return found
+
+    def _warn_unseen(self, codes: Vector, where: str, name: str) -> None:
+        """Warn of categories that were not seen in ``fit``, and count them."""
+        told = []
+        for i, known in enumerate(self.shown.categories):
+            count = 0 if known is None else int(np.sum(codes[:, i] > len(known)))
+            if count:
+                told.append(f"{count:,} in column {self.shown.label(i)}")
+        if told:
+            msg = (
+                f"{where}: `{name}` has categories that `fit` has not seen: {', '.join(told)}. "
+                'Nothing is known about them. Refuse them by unknown="error".'
+            )
+            warn_user(msg, UnseenCategoryWarning)
+
+
+def fold_of(z: Vector, seed: int) -> Index:
+    """Return the fold of each row, from zero on, by a hash of its values.
+
+    Parameters
+    ----------
+    z : array of shape (n, d)
+        The rows.
+    seed : int
+        The seed of the hash.
+    """
+    return np.asarray(row_keys(z, seed) % FOLDS, dtype=np.intp)
+
+
+def _alike(pair: tuple[Any, Any]) -> bool:
+    """Tell whether two parts of designs make the same columns."""
+    one, two = pair
+    if type(one) is not type(two):
+        return False
+    if isinstance(one, Embedding):
+        return one.column == two.column and np.array_equal(one.tables, two.tables)
+    return bool(one == two)

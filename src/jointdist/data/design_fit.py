@@ -1,0 +1,202 @@
+"""The choice of a design: what becomes of each column of a table of X."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from jointdist._array import Index, Vector
+from jointdist.data.derived_columns import (
+    CalendarCycle,
+    MissingIndicator,
+    calendar_cycles,
+)
+from jointdist.data.design import Design, fold_of
+from jointdist.data.encoding import Coded, Encoding, learn_types
+from jointdist.data.table import Rows
+from jointdist.data.target_embedding import (
+    Embedding,
+    OutOfFold,
+    learn_embedding,
+    outcome_features,
+)
+
+__all__ = ["Outcomes", "learn_design"]
+
+# Categories of a column beside others up to which each has a similarity of its own. More make
+# kernel matrices of high rank, and are embedded.
+MOST_BESIDE = 32
+# The same for a column that is alone: trees can tell so many apart.
+MOST_ALONE = 250
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """What categories are embedded by: the outcomes of rows, and their folds.
+
+    Attributes
+    ----------
+    y : Rows
+        The outcomes, encoded.
+    encoding : Encoding
+        Their columns.
+    weights : array of shape (n,), optional
+        The weights of the rows.
+    groups : array of int of shape (n,), optional
+        The groups of the rows.
+    splits : sequence of pairs of arrays of int, optional
+        Rows to fit to and rows held out, if users give them.
+    seed : int, default=0
+        The seed of the folds.
+    """
+
+    y: Rows
+    encoding: Encoding
+    weights: Vector | None = None
+    groups: Index | None = None
+    splits: Sequence[tuple[Index, Index]] | None = None
+    seed: int = 0
+
+
+def learn_design(
+    data: object,
+    outcomes: Outcomes,
+    *,
+    where: str,
+    name: str = "X",
+    missing: str = "allow",
+    numbers_alone: bool = False,
+    as_is: bool = False,
+) -> tuple[Design, Rows]:
+    """Return what becomes of the columns of a table of X, and its rows as numbers.
+
+    Parameters
+    ----------
+    data : array, DataFrame, sequence or Coded
+        The table.
+    outcomes : Outcomes
+        What categories are embedded by.
+    where, name : str
+        The caller and its argument, for messages.
+    missing : {"allow", "error"}, default="allow"
+        Whether entries may be missing.
+    numbers_alone : bool, default=False
+        Whether all categorical columns are embedded, as polynomials need numbers.
+    as_is : bool, default=False
+        Whether each column becomes one number, as for a kernel that users give.
+    """
+    if isinstance(data, Coded):
+        return Design.plain(data.encoding), data.rows
+    shown, found = learn_types(data, where=where, name=name)
+    if isinstance(found, Rows):
+        return Design.plain(shown), found
+    codes = found
+    if missing == "error" or as_is:
+        shown.require_complete(codes, where, name)
+    lost = np.isnan(codes).any(axis=0)
+    shown = _with_neutral(shown, codes, lost)
+    parts: list[MissingIndicator | CalendarCycle | Embedding] = []
+    embedded = [] if as_is else _many(shown, numbers_alone=numbers_alone)
+    for i in range(shown.width):
+        if shown.kind(i) == "time" and not as_is:
+            parts += calendar_cycles(i, codes[:, i])
+        if lost[i] and shown.kind(i) not in ("category",):
+            parts.append(MissingIndicator(i))
+    grouped, tables = "rows", None
+    if embedded:
+        grouped, folds = _folds(codes, outcomes)
+        tables = folds.table
+        parts += _embeddings(shown, codes, embedded, outcomes, folds)
+    design = Design(
+        shown,
+        _numbers(shown, parts, embedded),
+        tuple(parts),
+        tuple((~lost).tolist()) if lost.any() else (),
+        outcomes.seed,
+        grouped,
+    )
+    return design, design.rows(codes, tables, where, name)
+
+
+def _many(shown: Encoding, *, numbers_alone: bool) -> list[int]:
+    """Return the columns of so many categories that these are embedded."""
+    most = MOST_ALONE if shown.width == 1 else MOST_BESIDE
+    most = 0 if numbers_alone else most
+    return [
+        i
+        for i, known in enumerate(shown.categories)
+        if known is not None and shown.kind(i) == "category" and len(known) > most
+    ]
+
+
+def _with_neutral(shown: Encoding, codes: Vector, lost: Vector) -> Encoding:
+    """Return the columns with a code for missing entries, where there are some.
+
+    Of numbers it is next to the median, and such that no entry has it. Of categories it is
+    the code after all others.
+    """
+    if not lost.any():
+        return shown
+    found = np.full(shown.width, np.nan)
+    for i in np.flatnonzero(lost):
+        known, seen = shown.categories[i], codes[~np.isnan(codes[:, i]), i]
+        if known is not None and shown.kind(i) == "category":
+            found[i] = len(known)
+        else:
+            taken, value = set(seen.tolist()), float(np.median(seen)) if len(seen) else 0.0
+            value = value + 0.5 if known is not None else value
+            while value in taken:
+                value = float(np.nextafter(value, np.inf))
+            found[i] = value
+    return replace(shown, neutral=tuple(found.tolist()))
+
+
+def _folds(codes: Vector, outcomes: Outcomes) -> tuple[str, OutOfFold]:
+    """Return what decides the folds of rows, and which rows the tables of each are of."""
+    if outcomes.splits is not None:
+        return "splits", OutOfFold.of_splits(outcomes.splits, len(codes))
+    if outcomes.groups is not None:
+        groups = outcomes.groups[:, None].astype(np.float64)
+        return "groups", OutOfFold.of(fold_of(groups, outcomes.seed))
+    z = np.hstack([np.nan_to_num(codes, nan=-1.0), outcomes.y.table()])
+    return "rows", OutOfFold.of(fold_of(z, outcomes.seed))
+
+
+def _embeddings(
+    shown: Encoding,
+    codes: Vector,
+    columns: list[int],
+    outcomes: Outcomes,
+    folds: OutOfFold,
+) -> list[Embedding]:
+    """Return the embeddings of columns that say something about Y."""
+    w = outcomes.weights
+    U = outcome_features(outcomes.y.table(), outcomes.encoding, w)
+    found = [
+        learn_embedding(i, codes[:, i], len(shown.categories[i] or ()), U, w, folds)
+        for i in columns
+    ]
+    return [one for one in found if one is not None]
+
+
+def _numbers(
+    shown: Encoding,
+    parts: Sequence[MissingIndicator | CalendarCycle | Embedding],
+    embedded: list[int],
+) -> Encoding:
+    """Return the encoding of the columns of numbers."""
+    ordered = {i for i in range(shown.width) if shown.kind(i) == "ordered"}
+    if not parts and not embedded and not ordered:
+        return shown
+    titles = list(shown.titles("x"))
+    for part in parts:
+        if isinstance(part, CalendarCycle):
+            made = [f"{titles[part.column]} ({part.cycle}, {f})" for f in ("cos", "sin")]
+        elif isinstance(part, Embedding):
+            made = [f"{titles[part.column]} (mean {k + 1} of Y)" for k in range(part.width)]
+        else:
+            made = [f"{titles[part.column]} (missing)"]
+        titles += made
+    known = [None if i in ordered else one for i, one in enumerate(shown.categories)]
+    extra = (None,) * sum(part.width for part in parts)
+    return Encoding((*known, *extra), tuple(titles), unused=tuple(embedded))
