@@ -342,7 +342,7 @@ class TestParts:
 
     def test_splitters_that_ask_for_groups_are_told_how(self):
         X, y = rows(60)
-        with pytest.raises(ValueError, match="or its pairs of rows"):
+        with pytest.raises(ValueError, match="unless `fit` gets `groups`"):
             DR(LinearRegression(), cv=GroupKFold(3)).fit(X, y)
 
     def test_a_splitter_and_its_splits(self):
@@ -391,7 +391,7 @@ class TestParts:
         """The first of a pair of rows says what a regressor is fitted to."""
         X, y = rows(60)
         y[30:] += 100.0
-        halves = [(np.arange(15), np.arange(15, 60)), (np.arange(15), np.arange(15))]
+        halves = [(np.arange(15), np.arange(15, 60)), (np.arange(15, 30), np.arange(15))]
         model = DR(LinearRegression(), cv=halves, scale=False, distribution=RESIDUALS).fit(
             X, y
         )
@@ -451,7 +451,7 @@ class TestParts:
     def test_not_every_row(self):
         X, y = rows(60)
         with pytest.raises(
-            ValueError, match="`cv` must be parts of which each row is held"
+            ValueError, match="`cv` must be splits of which each row is held"
         ):
             DR(
                 LinearRegression(),

@@ -5,6 +5,7 @@ import numpy as np
 from jointdist._array import Vector
 from jointdist._rules import Text, require
 from jointdist.data.codec import (
+    Added,
     Flag,
     Floats,
     Indices,
@@ -12,6 +13,7 @@ from jointdist.data.codec import (
     Scalars,
     Schema,
     Sequence,
+    Unsaved,
     Value,
     Whole,
 )
@@ -68,6 +70,7 @@ def register_data(schema: Schema) -> None:
         y=Value(Rows, n="n"),
         weights=Optional(Floats("n", least=0)),
         categorical=Flag(),
+        folds=Added(Unsaved(lambda: None)),
     )
 
 

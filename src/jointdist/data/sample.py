@@ -6,6 +6,7 @@ import numpy as np
 
 from jointdist._array import Index, Vector
 from jointdist._rules import Text, is_whole, require
+from jointdist.data.folds import Folds
 from jointdist.data.table import Rows, as_weights
 
 __all__ = [
@@ -84,12 +85,15 @@ class Sample:
         Their weights.
     categorical : bool, default=False
         Whether all columns of X are categorical, so that rows recur.
+    folds : Folds, optional
+        How rows are held out that are not exchangeable one by one.
     """
 
     x: Rows
     y: Rows
     weights: Vector | None
     categorical: bool = False
+    folds: Folds | None = None
 
     @staticmethod
     def paired(
@@ -137,14 +141,16 @@ class Sample:
         return self.take(np.flatnonzero(self.weights))
 
     def owned(self) -> "Sample":
-        """Return a copy in host memory that nothing can change."""
+        """Return a copy in host memory that nothing can change, without its folds."""
         weights = None if self.weights is None else _frozen(self.weights)
         return Sample(_owned(self.x), _owned(self.y), weights, self.categorical)
 
     def take(self, rows: Index) -> "Sample":
         """Return some of the rows, copied."""
         weights = None if self.weights is None else self.weights[rows]
-        return Sample(self.x.subset(rows), self.y.subset(rows), weights, self.categorical)
+        folds = None if self.folds is None else self.folds.take(rows)
+        sides = self.x.subset(rows), self.y.subset(rows)
+        return Sample(*sides, weights, self.categorical, folds)
 
     def choose(self, limit: int, seed: object) -> Index:
         """Return the numbers of all rows with a weight, or of ``limit`` of them at random."""
@@ -154,13 +160,18 @@ class Sample:
         if len(rows) <= limit:
             return rows
         rng = np.random.default_rng(seed)  # type: ignore[arg-type]
+        if self.folds is not None:
+            return self.folds.choose(rows, limit, rng)
         return np.sort(rng.choice(rows, limit, replace=False))
 
     @property
     def duplicates(self) -> Duplicates:
         """Which rows are equal."""
         both = np.concatenate([self.x.table(), self.y.table()], axis=1)
-        _, first, which = np.unique(both, axis=0, return_index=True, return_inverse=True)
+        told = both
+        if self.folds is not None:  # copies are rows that are held out together
+            told = np.concatenate([both, self.folds.keys[:, None]], axis=1)
+        _, first, which = np.unique(told, axis=0, return_index=True, return_inverse=True)
         which = which.ravel()
         weights, often = (np.bincount(which, w) for w in (self.row_weights, None))
         values = max(len(np.unique(column)) for column in both[first].T)

@@ -1,7 +1,7 @@
 """Arguments of estimators: their rules, and tables that become paired rows."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -9,8 +9,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from jointdist._array import Index, to_numpy
 from jointdist._rules import Seed, Text, generator, is_number, is_whole, require
 from jointdist.data.encoding import Encoding, learn_encoding
+from jointdist.data.fold_arguments import is_count, read_folds
+from jointdist.data.folds import Split
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
 
@@ -136,9 +139,26 @@ class PairedData:
     rng: np.random.Generator
     seed: int
 
+    @property
+    def splits(self) -> list[Split] | None:
+        """The splits of the rows; None if rows are held out at random, one by one."""
+        return None if self.sample.folds is None else self.sample.folds.rows
+
+    @property
+    def groups(self) -> Index | None:
+        """The number of the group of each row, if users give groups."""
+        return None if self.sample.folds is None else self.sample.folds.groups
+
 
 def read_pair(
-    where: str, X: object, Y: object, sample_weight: object, random_state: Seed
+    where: str,
+    X: object,
+    Y: object,
+    sample_weight: object,
+    random_state: Seed,
+    *,
+    cv: Any = 5,
+    groups: object = None,
 ) -> PairedData:
     """Return the tables of a fit as paired rows, with all checks made.
 
@@ -152,6 +172,10 @@ def read_pair(
         The weights of the rows.
     random_state : int, Generator, RandomState, optional
         The seed of the estimator.
+    cv : int, float, "time", splitter or iterable of splits, default=5
+        How rows are held out.
+    groups : array, Series or sequence of shape (n,), optional
+        The group of each row; rows of a group are held out together.
     """
     x = learn_encoding(X, where=where, name="X")
     got = Text("None: fit requires y to be passed, but the target y is None")
@@ -163,6 +187,12 @@ def read_pair(
     validate_data(reader, X, reset=True, skip_check_array=True)
     rng = generator(where, random_state)
     seed = int(rng.integers(2**32))
+    if groups is not None or not is_count(cv):
+        outcomes = to_numpy(y.rows.read(0, sample.n))
+        tables = X, outcomes[:, 0] if outcomes.shape[1] == 1 else outcomes
+        n, w = sample.n, sample.weights
+        folds = read_folds(where, cv, groups, n=n, weights=w, seed=seed, tables=tables)
+        sample = replace(sample, folds=folds)
     return PairedData(sample, (x.encoding, y.encoding), vars(reader), rng, seed)
 
 

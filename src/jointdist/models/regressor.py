@@ -10,6 +10,7 @@ from jointdist._array import Vector
 from jointdist._rules import Seed, require
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
+from jointdist.data.fold_arguments import require_cv
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
 from jointdist.distributions.conditional import Conditional
@@ -28,7 +29,6 @@ from jointdist.models.jdl import JointDistribution
 from jointdist.models.location_scale_model import LocationScaleModel
 from jointdist.regression.fitted_scale import ScaleRegression
 from jointdist.regression.location import require_regressor
-from jointdist.regression.splits import require_splits
 from jointdist.regression.tables import as_table
 from jointdist.regression.training import Training
 from jointdist.selection.specification import require_selection
@@ -151,7 +151,9 @@ class DistributionRegressor(RegressorMixin, FittedState):
         self.verbose = verbose
 
     @y_for_Y
-    def fit(self, X: object, Y: object, sample_weight: object = None) -> Self:
+    def fit(
+        self, X: object, Y: object, sample_weight: object = None, groups: object = None
+    ) -> Self:
         """Learn location, scale and the distribution of residuals.
 
         Parameters
@@ -162,6 +164,9 @@ class DistributionRegressor(RegressorMixin, FittedState):
             The rows of Y.
         sample_weight : array of shape (n,), optional
             Weights of the rows.
+        groups : array, Series or sequence of shape (n,), optional
+            The group of each row. Rows of a group depend on each other, and are held out
+            together.
 
         Returns
         -------
@@ -169,7 +174,8 @@ class DistributionRegressor(RegressorMixin, FittedState):
             The model itself.
         """
         self._check()
-        pair = read_pair(self._name, X, Y, sample_weight, self.random_state)
+        seed, how = self.random_state, {"cv": self.cv, "groups": groups}
+        pair = read_pair(self._name, X, Y, sample_weight, seed, **how)
         table = as_table(X, pair.encodings[0], pair.sample.x)
         data = Training.of(pair.sample, table, self.cv, pair.seed)
         if is_discrete(pair.encodings[1], data.given_outcomes):
@@ -301,7 +307,7 @@ class DistributionRegressor(RegressorMixin, FittedState):
         )
         rule = "a JointDistribution, or None"
         require(fine, where, "distribution", rule, self.distribution)
-        require_splits(where, self.cv)
+        require_cv(where, self.cv, share=False)
 
     @property
     def _name(self) -> str:

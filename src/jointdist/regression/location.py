@@ -117,7 +117,7 @@ def _kernels(
 
     model, residuals = fitted(every)
     forecasts = every.targets - residuals
-    if data.given_splits is not None:
+    if sample.folds is not None:
         for split in data.splits:
             fit, _ = fitted(every.take(split.fit))
             forecasts[split.out] = fit.predict(sample.x.subset(split.out), executor)

@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 
 from jointdist._array import Vector
 from jointdist._rules import Text, require
-from jointdist.regression.splits import Split
+from jointdist.data.folds import Split
 from jointdist.regression.tables import take_rows
 
 __all__ = ["FoldModels", "out_of_fold", "seeded"]

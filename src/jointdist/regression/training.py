@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from jointdist._array import Vector, to_numpy
-from jointdist._rules import is_whole
+from jointdist._rules import Text, is_whole, require
+from jointdist.data.folds import Split
 from jointdist.data.sample import CanonicalOrder, Sample, canonical_order, held_out
-from jointdist.regression.splits import Split, checked_splits, splits_among
 from jointdist.regression.tables import take_rows
 
 __all__ = ["Training"]
@@ -31,10 +31,8 @@ class Training:
         Which of these rows are learned from.
     sample : Sample
         The rows that are learned from.
-    given_splits : list of Split, optional
-        The splits of ``given``, if users give them.
     folds : int
-        The number of folds otherwise.
+        The number of folds, if they are random.
     seed : int
         The seed of the folds.
     """
@@ -43,7 +41,6 @@ class Training:
     table: Any
     settled: CanonicalOrder
     sample: Sample
-    given_splits: list[Split] | None
     folds: int
     seed: int
 
@@ -54,29 +51,31 @@ class Training:
         Parameters
         ----------
         given : Sample
-            The rows.
+            The rows, with their folds if these are not random.
         table : array or DataFrame
             Their X, as regressors read it.
-        cv : int, splitter or iterable of splits
-            The number of folds, or the folds.
+        cv : int, "time", splitter or iterable of splits
+            The number of folds, if these are random.
         seed : int
             The seed of the folds.
         """
-        whole = is_whole(cv, least=2)
-        splits = None if whole else checked_splits(given, table, cv)
-        folds = cv if whole else 0
+        folds = cv if is_whole(cv, least=2) else 0
         if given.weights is not None and not given.weights.all():
             rows = np.flatnonzero(given.weights)
             table, given = take_rows(table, rows), given.take(rows)
-            splits = None if splits is None else splits_among(rows, splits, given.x.where)
         if given.weights is not None and (given.weights == given.weights[0]).all():
             given = replace(given, weights=None)
+        if given.folds is not None:
+            held = sum(len(split.out) for split in given.folds.rows)
+            rule = "splits of which each row is held out of one"
+            got = Text(f"splits that hold out {held} of {given.n} rows")
+            require(held == given.n, given.x.where, "cv", rule, got)
         if given.weights is None and given.distinct:
             every = np.arange(given.n)
             same = CanonicalOrder(every, None, every)
-            return Training(given, table, same, given, splits, folds, seed)
+            return Training(given, table, same, given, folds, seed)
         found = canonical_order(given, _REPEATED)
-        return Training(given, table, found, found.of(given), splits, folds, seed)
+        return Training(given, table, found, found.of(given), folds, seed)
 
     @property
     def outcomes(self) -> Vector:
@@ -91,17 +90,16 @@ class Training:
     @property
     def splits(self) -> list[Split]:
         """The splits of the rows that are learned from."""
-        if self.given_splits is None:
-            n = self.sample.n
-            held = held_out(n, self.folds, self.seed)
-            return [Split.without(rows, n) for rows in held]
-        return splits_among(self.settled.rows, self.given_splits, self.given.x.where)
+        if self.sample.folds is not None:
+            return self.sample.folds.rows
+        n = self.sample.n
+        return [Split.without(rows, n) for rows in held_out(n, self.folds, self.seed)]
 
     @property
     def splits_given(self) -> list[Split]:
         """The splits of the rows that users give; copies of a row are held out together."""
-        if self.given_splits is not None:
-            return self.given_splits
+        if self.given.folds is not None:
+            return self.given.folds.rows
         groups = self.settled.groups
         folds = held_out(int(groups.max()) + 1, self.folds, self.seed)
         held = (np.flatnonzero(np.isin(groups, fold)) for fold in folds)
