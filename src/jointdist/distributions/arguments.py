@@ -1,6 +1,5 @@
 """Arguments of questions to distributions, checked: levels, points, functions."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +14,6 @@ __all__ = [
     "decoded",
     "decoded_or_none",
     "levels_of",
-    "numbers_of",
     "points_of",
     "require_numbers",
     "within_numbers",
@@ -147,44 +145,3 @@ def decoded_or_none(encoding: Encoding, points: Vector) -> NDArray[Any]:
     found = decoded(encoding, np.where(none[..., None], 0.0, points)).astype(object)
     found[none] = None
     return found
-
-
-def numbers_of(
-    method: str,
-    name: str,
-    f: Callable[[Any], ArrayLike],
-    points: NDArray[Any],
-    kind: type = float,
-) -> Vector:
-    """Return the values of a user's function at a block of support points, checked.
-
-    Parameters
-    ----------
-    method, name : str
-        The method and its argument, for messages.
-    f : callable
-        The function.
-    points : array of shape (b,) or (b, d)
-        The points.
-    kind : {float, bool}, default=float
-        What the function must return.
-    """
-    where, n = f"Conditional.{method}", len(points)
-    example = "lambda y: y > 0" if kind is bool else "lambda y: y**2"
-    rule = f"a function of the support points, such as `{example}`"
-    require(callable(f), where, name, rule, f)
-    try:
-        found = np.asarray(f(points))
-    except Exception as error:
-        error.add_note(
-            f"{where}: `{name}` was called with {n} support points at once, an array of shape "
-            f"{points.shape}. Combine conditions by & and |, as in (y > 0) & (y < 1)."
-        )
-        raise
-    kinds, results = ("b", "True or False") if kind is bool else ("biuf", "numbers")
-    got = Text(f"values of type {found.dtype}")
-    require(found.dtype.kind in kinds, where, name, f"a function to {results}", got)
-    shape = (n,) if kind is bool else (n, *found.shape[1:])
-    rule = f"a function of {n} support points to {n} values"
-    require(found.shape == shape, where, name, rule, Text(f"shape {found.shape}"))
-    return found.astype(np.float64)

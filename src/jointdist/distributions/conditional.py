@@ -14,11 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 from jointdist._array import Vector
 from jointdist._rules import Seed, Text, generator, is_number, is_whole, refusal, require
 from jointdist.data.encoding import Encoding
+from jointdist.data.events import Event, happens, named, values_of
 from jointdist.distributions.arguments import (
     decoded,
     decoded_or_none,
     levels_of,
-    numbers_of,
     points_of,
     require_numbers,
     within_numbers,
@@ -137,33 +137,37 @@ class Conditional:
         ----------
         f : callable
             From points, ``(b,)`` or ``(b, d)``, to ``b`` numbers or ``b`` arrays of numbers of
-            the same shape. It is called with blocks of support points.
+            the same shape. It is called with blocks of support points, whose columns it can
+            also have by name, as ``y["delay"]``.
         """
         shape: list[tuple[int, ...]] = []
 
         def values(z: Vector) -> Vector:
-            found = numbers_of("expect", "f", f, decoded(self.encoding, z))
+            points = named(self.encoding, z, side=self._dists.side)
+            found = values_of(f, points, where="Conditional.expect", name="f")
             shape.append(found.shape[1:])
             return found.reshape(len(found), -1)
 
         means = self._dists.expect(values)
         return means.reshape(len(self), *shape[0])
 
-    def prob(self, event: Callable[[Any], ArrayLike]) -> Vector:
+    def prob(self, event: Event) -> Vector:
         """Return the probability of an event.
 
         Parameters
         ----------
-        event : callable
-            From points, ``(b,)`` or ``(b, d)``, to ``b`` times True or False. It is called
-            with blocks of support points.
+        event : str or callable
+            An expression over columns, as ``"delay > 30 and origin in ('JFK', 'LGA')"``; see
+            :mod:`jointdist.data.expressions`. Columns without names are ``y``, or ``y0``,
+            ``y1`` and so on. Or a function from points to True or False, as in :meth:`expect`.
         """
+        where, side = "Conditional.prob", self._dists.side
 
-        def happens(z: Vector) -> Vector:
-            points = decoded(self.encoding, z)
-            return numbers_of("prob", "event", event, points, bool)[:, None]
+        def happened(z: Vector) -> Vector:
+            found = happens(event, self.encoding, z, where=where, name="event", side=side)
+            return found[:, None].astype(np.float64)
 
-        return self._dists.expect(happens)[:, 0]
+        return self._dists.expect(happened)[:, 0]
 
     def mean(self) -> Vector:
         """Return the means, of shape ``(q,)`` or ``(q, d)``."""
