@@ -30,6 +30,7 @@ from jointdist.errors import (
     NotPositiveDefiniteError,
     SignedDistributionWarning,
     ToleranceWarning,
+    UnseenCategoryWarning,
 )
 from jointdist.lowrank.cholesky import pivoted_cholesky
 from jointdist.lowrank.factor import LowRank
@@ -73,6 +74,7 @@ __all__ = [
     "SignedDistributionWarning",
     "Solution",
     "ToleranceWarning",
+    "UnseenCategoryWarning",
     "datasets",
     "kernels",
     "load",

@@ -9,6 +9,7 @@
   - ``NotPositiveDefiniteError``   a kernel is not positive semidefinite
 
 * ``SignedDistributionWarning``    a signed distribution has no mass, or a negative variance
+* ``UnseenCategoryWarning``        a category that ``fit`` has not seen
 * ``ToleranceWarning``             a result is returned, but less exact than asked for
 
 Warnings are issued by :func:`warn_user` and point at the user's line.
@@ -27,6 +28,7 @@ __all__ = [
     "NotPositiveDefiniteError",
     "SignedDistributionWarning",
     "ToleranceWarning",
+    "UnseenCategoryWarning",
     "warn_user",
 ]
 
@@ -69,6 +71,10 @@ class SignedDistributionWarning(UserWarning):
 
 class ToleranceWarning(UserWarning):
     """A result is returned, but less exact than was asked for."""
+
+
+class UnseenCategoryWarning(UserWarning):
+    """A question has categories that were not seen in ``fit``: nothing is known of them."""
 
 
 def warn_user(message: str, category: type[Warning]) -> None:

@@ -13,13 +13,13 @@ from strategies import seeds
 from jointdist import kernels as k
 from jointdist import pivoted_cholesky
 from jointdist.data.executor import Executor
+from jointdist.data.row_keys import END, row_keys
 from jointdist.data.table import as_rows
 from jointdist.lowrank import leaf_points
 from jointdist.lowrank.features import FeatureMap
 from jointdist.lowrank.leaves import propose_leaves
 from jointdist.lowrank.moments import powers
 from jointdist.lowrank.polynomials import orthonormal_polynomials
-from jointdist.data.row_keys import END, row_keys
 
 KINDS = ("normal", "discrete", "tied", "mixed", "constant", "offset", "cauchy")
 kinds = st.sampled_from(KINDS)

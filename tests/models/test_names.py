@@ -63,7 +63,7 @@ def test_columns_without_names_have_those_of_their_side(flights):
     assert_allclose(back.prob("x1 > 0"), back.prob(lambda x: x[:, 1] > 0))
     with pytest.raises(jd.ExpressionError, match="The columns are 'x0', 'x1'"):
         back.prob("y > 0")
-    regressor = jd.DistributionRegressor("kernel", **{"random_state": 0, "verbose": 0})
+    regressor = jd.DistributionRegressor("kernel", random_state=0, verbose=0)
     found = regressor.fit(x[:80], y[:80]).given(x[:3])
     assert_allclose(found.prob("y <= 10"), found.cdf(10.0), atol=0.01)
 

@@ -162,5 +162,7 @@ def _on_clock(column: RawColumn, zone: str | None, caller: Caller) -> Vector:
     for i, seconds in enumerate(values.tolist()):
         if not math.isnan(seconds):
             clock = (start + timedelta(seconds=seconds)).replace(tzinfo=here)
-            moved[i] = (clock.astimezone(there).replace(tzinfo=None) - start).total_seconds()
+            moved[i] = (
+                clock.astimezone(there).replace(tzinfo=None) - start
+            ).total_seconds()
     return np.asarray(moved[which.ravel()])

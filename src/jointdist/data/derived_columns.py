@@ -70,7 +70,8 @@ class CalendarCycle:
             Seconds on the clock, NaN where missing.
         """
         angle = 2 * np.pi * np.mod(codes / _PERIODS[self.cycle], 1.0)
-        return np.nan_to_num(np.stack([np.cos(angle), np.sin(angle)], axis=1), nan=0.0)
+        found = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        return np.where(np.isnan(found), 0.0, found)
 
 
 def calendar_cycles(column: int, codes: Vector) -> list[CalendarCycle]:

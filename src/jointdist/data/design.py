@@ -200,7 +200,6 @@ class Design:
         *,
         where: str,
         name: str,
-        groups: Index | None = None,
         missing: str = "allow",
     ) -> Rows:
         """Return rows that come to a model or leave it, with their outcomes.
@@ -213,8 +212,6 @@ class Design:
             The outcomes, encoded.
         where, name : str
             The caller and its argument, for messages.
-        groups : array of int of shape (n,), optional
-            The groups of the rows.
         missing : {"allow", "error"}, default="allow"
             Whether entries may be missing where they were in ``fit``.
         """
@@ -226,7 +223,7 @@ class Design:
         complete = np.array(self.complete or (True,) * shown.width)
         if missing == "error" or np.isnan(codes[:, complete]).any():
             self.shown.require_complete(np.where(complete, codes, 0.0), where, name)
-        tables = self._tables(codes, y, groups, where) if self.embeddings else None
+        tables = self._tables(codes, y, where) if self.embeddings else None
         return self._rows(codes, tables, where, name)
 
     def rows(self, codes: Vector, tables: Index | None, where: str, name: str) -> Rows:
@@ -255,15 +252,10 @@ class Design:
         """
         return fold_of(np.hstack([np.nan_to_num(codes, nan=-1.0), y]), self.seed)
 
-    def _tables(self, codes: Vector, y: Rows, groups: Index | None, where: str) -> Index:
-        got = Text("a fit with splits of its own; fit to all rows anew")
-        rule = "of a model whose folds follow from its rows or groups"
-        require(self.grouped != "splits", where, "X", rule, got)
-        if self.grouped == "groups":
-            got = Text("none, where the fit had groups")
-            require(groups is not None, where, "groups", "given", got)
-            assert groups is not None  # noqa: S101  # for type checkers
-            return fold_of(groups[:, None].astype(np.float64), self.seed) + 1
+    def _tables(self, codes: Vector, y: Rows, where: str) -> Index:
+        got = Text(f"means of categories by {self.grouped}; fit to all rows anew")
+        rule = "of a model whose means of Y are of random folds"
+        require(self.grouped == "rows", where, "X, Y", rule, got)
         return self.row_folds(codes, y.table()) + 1
 
     def _of_rows(self, found: Rows, where: str, name: str) -> Question:
@@ -285,10 +277,11 @@ class Design:
 
     def _fill(self) -> Vector:
         """Return what stands for a missing entry of each column."""
-        found = np.array(self.shown.neutral or (np.nan,) * self.shown.width)
-        for i, known in enumerate(self.shown.categories):
-            if np.isnan(found[i]):
-                found[i] = 0.0 if known is None else len(known)
+        shown, found = self.shown, np.zeros(self.shown.width)
+        for i, known in enumerate(shown.categories):
+            neutral = shown.neutral[i] if shown.neutral else None
+            last = 0.0 if known is None else float(len(known))
+            found[i] = last if neutral is None else neutral
         return found
 
     def _warn_unseen(self, codes: Vector, where: str, name: str) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from jointdist._array import Index, Vector
+from jointdist._rules import Text, require
 from jointdist.data.derived_columns import (
     CalendarCycle,
     MissingIndicator,
@@ -90,17 +91,19 @@ def learn_design(
     shown, found = learn_types(data, where=where, name=name)
     if isinstance(found, Rows):
         return Design.plain(shown), found
-    codes = found
+    codes, n = found, outcomes.y.n
+    rule = f"as long as `X` ({len(codes)} rows)"
+    require(len(codes) == n, where, "Y", rule, Text(f"{n} rows"))
     if missing == "error" or as_is:
         shown.require_complete(codes, where, name)
-    lost = np.isnan(codes).any(axis=0)
+    lost = [bool(np.isnan(column).any()) for column in codes.T]
     shown = _with_neutral(shown, codes, lost)
     parts: list[MissingIndicator | CalendarCycle | Embedding] = []
     embedded = [] if as_is else _many(shown, numbers_alone=numbers_alone)
     for i in range(shown.width):
         if shown.kind(i) == "time" and not as_is:
             parts += calendar_cycles(i, codes[:, i])
-        if lost[i] and shown.kind(i) not in ("category",):
+        if lost[i] and shown.kind(i) != "category":
             parts.append(MissingIndicator(i))
     grouped, tables = "rows", None
     if embedded:
@@ -111,7 +114,7 @@ def learn_design(
         shown,
         _numbers(shown, parts, embedded),
         tuple(parts),
-        tuple((~lost).tolist()) if lost.any() else (),
+        tuple(not some for some in lost) if any(lost) else (),
         outcomes.seed,
         grouped,
     )
@@ -129,26 +132,26 @@ def _many(shown: Encoding, *, numbers_alone: bool) -> list[int]:
     ]
 
 
-def _with_neutral(shown: Encoding, codes: Vector, lost: Vector) -> Encoding:
+def _with_neutral(shown: Encoding, codes: Vector, lost: list[bool]) -> Encoding:
     """Return the columns with a code for missing entries, where there are some.
 
     Of numbers it is next to the median, and such that no entry has it. Of categories it is
     the code after all others.
     """
-    if not lost.any():
+    if not any(lost):
         return shown
-    found = np.full(shown.width, np.nan)
-    for i in np.flatnonzero(lost):
+    found: list[float | None] = [None] * shown.width
+    for i in (i for i, some in enumerate(lost) if some):
         known, seen = shown.categories[i], codes[~np.isnan(codes[:, i]), i]
         if known is not None and shown.kind(i) == "category":
-            found[i] = len(known)
+            found[i] = float(len(known))
         else:
             taken, value = set(seen.tolist()), float(np.median(seen)) if len(seen) else 0.0
             value = value + 0.5 if known is not None else value
             while value in taken:
                 value = float(np.nextafter(value, np.inf))
             found[i] = value
-    return replace(shown, neutral=tuple(found.tolist()))
+    return replace(shown, neutral=tuple(found))
 
 
 def _folds(codes: Vector, outcomes: Outcomes) -> tuple[str, OutOfFold]:
@@ -173,7 +176,7 @@ def _embeddings(
     w = outcomes.weights
     U = outcome_features(outcomes.y.table(), outcomes.encoding, w)
     found = [
-        learn_embedding(i, codes[:, i], len(shown.categories[i] or ()), U, w, folds)
+        learn_embedding(i, codes[:, i], len(shown.categories[i] or ()), U, w, folds=folds)
         for i in columns
     ]
     return [one for one in found if one is not None]
@@ -199,4 +202,7 @@ def _numbers(
         titles += made
     known = [None if i in ordered else one for i, one in enumerate(shown.categories)]
     extra = (None,) * sum(part.width for part in parts)
-    return Encoding((*known, *extra), tuple(titles), unused=tuple(embedded))
+    neutral = (*shown.neutral, *extra) if shown.neutral else ()
+    return Encoding(
+        (*known, *extra), tuple(titles), neutral=neutral, unused=tuple(embedded)
+    )

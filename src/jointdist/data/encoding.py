@@ -43,9 +43,9 @@ class Encoding:
         What each column holds, if some hold times, durations or ordered categories.
     zones : tuple, default=()
         The time zone of each column of times, beside None; if there are any.
-    neutral : tuple of float, default=()
-        For each column the code of a missing entry; NaN if there is none. Empty if no entry
-        can be missing.
+    neutral : tuple, default=()
+        For each column the code of a missing entry; None if none can be missing. Empty if
+        that is so in all columns.
     unused : tuple of int, default=()
         Columns that stand for others: no kernel acts on them.
     """
@@ -54,7 +54,7 @@ class Encoding:
     names: _Names = None
     kinds: tuple[Kind, ...] = ()
     zones: tuple[str | None, ...] = ()
-    neutral: tuple[float, ...] = ()
+    neutral: tuple[float | None, ...] = ()
     unused: tuple[int, ...] = ()
 
     @property
@@ -193,9 +193,7 @@ class Encoding:
             found[:, i] = read_codes(column, self.kind(i), known, self.zone(i), caller)
         return found
 
-    def require_complete(
-        self, codes: NDArray[np.float64], where: str, name: str
-    ) -> None:
+    def require_complete(self, codes: NDArray[np.float64], where: str, name: str) -> None:
         """Raise if entries are missing: how many, where, and what to do.
 
         Parameters
@@ -209,8 +207,10 @@ class Encoding:
         if not missing.any():
             return
         rows = np.flatnonzero(missing.any(axis=1))
-        columns = [self.label(i) for i in np.flatnonzero(missing.any(axis=0))]
-        several = f"rows {', '.join(map(str, rows[:5].tolist()))}{', ...' * (len(rows) > 5)}"
+        columns = [self.label(int(i)) for i in np.flatnonzero(missing.any(axis=0))]
+        several = (
+            f"rows {', '.join(map(str, rows[:5].tolist()))}{', ...' * (len(rows) > 5)}"
+        )
         got = Text(
             f"{missing.sum()} missing in column {', '.join(columns)}, at {several}; drop these "
             "rows, as in X[~missing], or impute them"
@@ -244,13 +244,17 @@ class Encoding:
         """
         known, kind = self.categories[column], self.kind(column)
         missing = np.isnan(values)
-        if self.neutral:
-            missing |= values == self.neutral[column]
+        neutral = self.neutral[column] if self.neutral else None
+        if neutral is not None:
+            missing |= values == neutral
         if known is not None:
             codes = np.where(missing, 0, values).astype(np.intp)
             none = missing | (codes >= len(known))
             found = np.asarray(known)[np.where(none, 0, codes)]
-            return np.where(none, None, found.astype(object)) if none.any() else found
+            if none.any():
+                found = found.astype(object)
+                found[none] = None
+            return found
         if kind == "time":
             micros = np.where(missing, 0.0, values) * 1e6
             times = np.round(micros).astype(np.int64).astype("datetime64[us]")
@@ -315,7 +319,9 @@ def learn_encoding(data: object, *, where: str, name: str, vector: bool = False)
     if isinstance(found, Rows):
         return Coded(encoding, found)
     times = [encoding.label(i) for i in range(encoding.width) if encoding.kind(i) == "time"]
-    got = Text(f"times in column {', '.join(times)}; give durations since some time instead")
+    got = Text(
+        f"times in column {', '.join(times)}; give durations since some time instead"
+    )
     require(not times, where, name, "numeric or categorical", got)
     encoding.require_complete(found, where, name)
     return Coded(encoding, as_rows(found, where=where, name=name))
@@ -342,7 +348,10 @@ def learn_types(
         got = Text(
             "a vector of strings. Reshape your data to (n, 1) if it is a single column"
         )
-        rule, strings = "a table of n rows and d columns", flat and flat[0].kind == "category"
+        rule, strings = (
+            "a table of n rows and d columns",
+            flat and flat[0].kind == "category",
+        )
         require(not strings, where, name, rule, got)
         rows = as_rows(data, where=where, name=name, vector=vector)
         return Encoding((None,) * rows.d, names), rows
@@ -356,9 +365,7 @@ def learn_types(
     kinds = tuple(column.kind for column in columns)
     zones = tuple(column.zone for column in columns)
     plain = set(kinds) <= {"number", "category"}
-    encoding = Encoding(
-        known, names, () if plain else kinds, zones if any(zones) else ()
-    )
+    encoding = Encoding(known, names, () if plain else kinds, zones if any(zones) else ())
     return encoding, encoding.codes(columns, where, name)
 
 

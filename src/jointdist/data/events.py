@@ -113,10 +113,8 @@ def columns_of(
     {'delay': array([30.,  5.]), 'origin': array(['JFK', 'EWR'], dtype='<U3')}
     """
     return {
-        name: z[..., i] if known is None else np.asarray(known)[z[..., i].astype(np.intp)]
-        for i, (name, known) in enumerate(
-            zip(names_of(encoding, side), encoding.categories, strict=True)
-        )
+        name: encoding.decode_column(i, z[..., i])
+        for i, name in enumerate(names_of(encoding, side))
         if only is None or name in only
     }
 

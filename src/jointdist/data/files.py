@@ -1,5 +1,7 @@
 """The values of this room that a file can hold: rows, samples, encodings, executors."""
 
+from typing import Any, get_args
+
 import numpy as np
 
 from jointdist._array import Vector
@@ -9,6 +11,7 @@ from jointdist.data.codec import (
     Flag,
     Floats,
     Indices,
+    Number,
     Optional,
     Scalars,
     Schema,
@@ -18,10 +21,14 @@ from jointdist.data.codec import (
     Whole,
 )
 from jointdist.data.codec import Text as Str
+from jointdist.data.derived_columns import CalendarCycle, MissingIndicator
+from jointdist.data.design import Design
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
+from jointdist.data.raw_columns import Kind
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
+from jointdist.data.target_embedding import Embedding
 
 __all__ = ["register_data", "require_codes", "require_weights"]
 
@@ -50,8 +57,32 @@ def register_data(schema: Schema) -> None:
         Encoding,
         "encoding",
         check=_check_encoding,
+        build=_encoding,
         categories=Sequence(Optional(Scalars()), "d"),
         names=Optional(Scalars(str, size="d")),
+        kinds=Added(Sequence(Str(*get_args(Kind)))),
+        zones=Added(Sequence(Optional(Str()))),
+        neutral=Added(Sequence(Optional(Number()))),
+        unused=Added(Scalars(int)),
+    )
+    column = Whole(least=0)
+    schema.register(MissingIndicator, "missing_indicator", column=column)
+    cycles = Str("time of day", "day of week", "day of year")
+    schema.register(CalendarCycle, "calendar_cycle", column=column, cycle=cycles)
+    schema.register(
+        Embedding, "target_embedding", column=column, tables=Floats("_", "_", "_")
+    )
+    parts = Value(MissingIndicator, CalendarCycle, Embedding)
+    schema.register(
+        Design,
+        "design",
+        check=_check_design,
+        shown=Value(Encoding),
+        encoding=Value(Encoding),
+        parts=Sequence(parts),
+        complete=Scalars(bool),
+        seed=Whole(least=0),
+        grouped=Str("rows", "groups", "splits"),
     )
     schema.register(
         Rows,
@@ -109,12 +140,19 @@ def require_codes(where: str, rows: Rows, encoding: Encoding) -> None:
         return
     for column, known in zip(rows.table().T, encoding.categories, strict=True):
         if known is not None:
-            good = (column >= 0) & (column < len(known)) & (column == np.floor(column))
+            most = len(known) + 1  # a missing one, and one that was not seen
+            good = (column >= 0) & (column <= most) & (column == np.floor(column))
             require(good.all(), where, "rows", "codes of categories", Text("others"))
 
 
 def _check_encoding(encoding: Encoding) -> None:
     require(encoding.width, "Encoding", "categories", "of some columns", Text("none"))
+    for name in ("kinds", "zones", "neutral"):
+        found = len(getattr(encoding, name))
+        rule = f"of {encoding.width} columns, or empty"
+        require(found in (0, encoding.width), "Encoding", name, rule, found)
+    for i in encoding.unused:
+        require(0 <= i < encoding.width, "Encoding", "unused", "of its columns", i)
     for known in encoding.categories:
         if known is None:
             continue
@@ -123,6 +161,29 @@ def _check_encoding(encoding: Encoding) -> None:
         longest = max(len(v) if isinstance(v, str) else 0 for v in known)
         small = 4 * longest * len(known) <= _MOST_BYTES
         require(small, "Encoding", "categories", "shorter", Text(f"{longest} characters"))
+
+
+def _encoding(**fields: Any) -> Encoding:
+    """Return an encoding; older files know neither kinds nor missing entries."""
+    added = ("kinds", "zones", "neutral", "unused")
+    return Encoding(**fields | {name: fields[name] or () for name in added})
+
+
+def _check_design(design: Design) -> None:
+    shown, d = design.shown, design.shown.width
+    made = sum(part.width for part in design.parts)
+    fine = design.encoding.width == d + made
+    require(fine, "Design", "encoding", f"of {d + made} columns", design.encoding.width)
+    fine = len(design.complete) in (0, d)
+    require(fine, "Design", "complete", f"of {d} columns", len(design.complete))
+    for part in design.parts:
+        require(part.column < d, "Design", "parts", f"of columns below {d}", part.column)
+        if isinstance(part, Embedding):
+            known = shown.categories[part.column]
+            fine = known is not None and part.tables.shape[1] == len(known) + 2
+            fine = fine and part.tables.shape[0] > 0
+            rule = "with numbers for all categories"
+            require(fine, "Design", "parts", rule, Text(f"{part.tables.shape}"))
 
 
 def _check_rows(rows: Rows) -> None:

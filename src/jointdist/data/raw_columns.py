@@ -166,7 +166,10 @@ class _Reader:
                 data = np.asarray(data)
                 if data.dtype.kind in "OUSTMm":
                     data = np.asarray(given, dtype=object)
-            except (ValueError, OverflowError):  # ragged: the reader of numbers has a message
+            except (
+                ValueError,
+                OverflowError,
+            ):  # ragged: the reader of numbers has a message
                 return None
         if data.ndim == 1 and vector:
             data = data[:, None]
@@ -207,7 +210,7 @@ class _Reader:
         if kind == "time":
             return _of_clock(column)
         values = [None if is_missing(value) else value for value in column.to_list()]
-        if column.dtype not in {nw.Categorical, nw.Enum}:
+        if column.dtype not in (nw.Categorical, nw.Enum):
             return self.of_objects(values, i, label)
         order = _order(column)
         declared: Kind = "category" if order is None else "ordered"
@@ -295,7 +298,7 @@ def _kind(column: nw.Series[Any]) -> str | None:
     if dtype == nw.Duration:
         return "duration"
     native = str(getattr(column.to_native(), "dtype", ""))
-    times = dtype in {nw.Datetime, nw.Date} or native.startswith("datetime64")
+    times = dtype in (nw.Datetime, nw.Date) or native.startswith("datetime64")
     return "time" if times else None
 
 
@@ -316,13 +319,10 @@ def _of_clock(column: nw.Series[Any]) -> RawColumn:
 
 def _order(column: nw.Series[Any]) -> tuple[Any, ...] | None:
     """Return the categories of a categorical column in their order, if they have one."""
-    native = column.to_native()
-    if column.dtype == nw.Enum:
-        if hasattr(native, "cat"):  # pandas: only the categories that are ordered
-            categories = native.cat.categories if hasattr(native.cat, "categories") else None
-            if categories is not None and getattr(native.cat, "ordered", True):
-                return tuple(categories)
-        return tuple(column.dtype.categories)
+    native, dtype = column.to_native(), column.dtype
+    if isinstance(dtype, nw.Enum):  # pandas' ordered ones, and those of polars
+        pandas = getattr(getattr(native, "cat", None), "categories", None)
+        return tuple(dtype.categories if pandas is None else pandas)
     kind = getattr(native, "type", None)  # pyarrow
     if not getattr(kind, "ordered", False):
         return None

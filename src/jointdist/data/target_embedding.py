@@ -155,7 +155,8 @@ def learn_embedding(
     count: int,
     U: Vector,
     weights: Vector | None,
-    folds: "OutOfFold",
+    *,
+    folds: OutOfFold,
 ) -> Embedding | None:
     """Return the embedding of a categorical column; None if it says nothing about Y.
 
@@ -180,7 +181,7 @@ def learn_embedding(
     >>> from jointdist.data.target_embedding import OutOfFold, learn_embedding
     >>> codes, folds = np.tile([0.0, 1.0], 50), OutOfFold.of(np.arange(100) // 2 % 5)
     >>> U = np.where(codes > 0, 1.0, -1.0)[:, None]
-    >>> learn_embedding(0, codes, 2, U, None, folds).at(np.array([0.0, 1.0, 3.0]))[:, 0]
+    >>> learn_embedding(0, codes, 2, U, None, folds=folds).at(np.array([0.0, 1.0, 3.0]))[:, 0]
     array([-1.,  1.,  0.])
     """
     w = np.ones(len(codes)) if weights is None else weights
@@ -223,5 +224,7 @@ def shrunken_means(place: Index, U: Vector, w: Vector, count: int) -> Vector:
     between = size @ mean**2 - (some - 1) * within
     between = np.maximum(between / (total - float(size @ size) / total), 0.0)
     n = size[:, None]
-    share = np.divide(n * between, n * between + within, where=between > 0, out=np.zeros_like(mean))
+    share = np.divide(
+        n * between, n * between + within, where=between > 0, out=np.zeros_like(mean)
+    )
     return share * mean

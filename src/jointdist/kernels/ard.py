@@ -228,7 +228,9 @@ def negative_log_evidence(
 
 def _similarity(categories: Sequence[Vector], strength: Vector) -> Vector:
     """Return the kernel matrix of categorical columns, each with its strength."""
-    total = sum(s * float(one[0] @ one[0]) for s, one in zip(strength, categories, strict=True))
+    total = sum(
+        s * float(one[0] @ one[0]) for s, one in zip(strength, categories, strict=True)
+    )
     A = np.hstack([np.sqrt(s) * one for s, one in zip(strength, categories, strict=True)])
     found: Vector = np.exp(np.minimum(A @ A.T - total, 0.0))
     return found
@@ -241,7 +243,8 @@ def _mismatches(categories: Sequence[Vector], G: Vector) -> Vector:
     ends = np.cumsum([one.shape[1] for one in categories])[:-1]
     units = np.array([float(one[0] @ one[0]) for one in categories])
     matched = np.array([part.sum() for part in np.split(equal, ends)])
-    return units * total - matched
+    found: Vector = units * total - matched
+    return found
 
 
 def _kernel(squares: Vector, nu: float) -> tuple[Vector, Vector]:

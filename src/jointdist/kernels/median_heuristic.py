@@ -113,7 +113,8 @@ class Family:
 
 def _on(kernel: Any, columns: list[int], width: int) -> Kernel:
     """Return a kernel of some columns; the kernel itself if these are all."""
-    return kernel if columns == list(range(width)) else kernel.on(*columns)
+    every = columns == list(range(width))
+    return cast("Kernel", kernel if every else kernel.on(*columns))
 
 
 def family_of(

@@ -20,11 +20,11 @@ from jointdist._array import (
 )
 from jointdist._cached import Cached, cached
 from jointdist._rules import Text, require
+from jointdist.data.row_keys import row_keys
 from jointdist.lowrank.bins import are_moments, subtracted_weights
 from jointdist.lowrank.bottom_k import BottomK, merge_samples
 from jointdist.lowrank.leaf_points import LeafPoints, leaf_points
 from jointdist.lowrank.moments import powers, square_columns
-from jointdist.data.row_keys import row_keys
 
 if TYPE_CHECKING:
     from jointdist.lowrank.leaves import Leaves

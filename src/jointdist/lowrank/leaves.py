@@ -22,12 +22,12 @@ from jointdist._array import (
     to_numpy,
 )
 from jointdist._cached import Cached, cached
+from jointdist.data.row_keys import END, row_keys
 from jointdist.lowrank.features import FeatureMap, fingerprint
 from jointdist.lowrank.leaf_sums import LeafSums, block_sums
 from jointdist.lowrank.partition_tree import PartitionTree, grow_tree
 from jointdist.lowrank.polynomial_map import PolynomialMap
 from jointdist.lowrank.protocols import Features
-from jointdist.data.row_keys import END, row_keys
 
 __all__ = ["Leaves", "propose_leaves"]
 

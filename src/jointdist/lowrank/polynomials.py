@@ -5,6 +5,7 @@ rows; the moments of one pass give the correction. Their order is graded, so tha
 functions span the polynomials of each lower degree.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import comb
 
@@ -121,6 +122,7 @@ def orthonormal_polynomials(
     y: Rows,
     weights: Matrix | None,
     *,
+    unused: Sequence[int] = (),
     seed: int,
     executor: Executor,
 ) -> Polynomials:
@@ -138,13 +140,16 @@ def orthonormal_polynomials(
         The paired rows.
     weights : array of shape (n,), optional
         Their weights.
+    unused : sequence of int, default=()
+        Columns of X that no polynomial is in.
     seed : int
         Chooses the part of the rows.
     executor : Executor
         Runs the row blocks.
     """
     counted = np.arange(x.n) if weights is None else np.flatnonzero(weights)
-    functions = [comb(q + rows.d, q) for q, rows in zip(degrees, (x, y), strict=True)]
+    widths = x.d - len(unused), y.d
+    functions = [comb(q + d, q) for q, d in zip(degrees, widths, strict=True)]
     part = counted
     if len(counted) > (size := max(_PART_ROWS, 4 * max(functions))):
         part = np.random.default_rng(seed).choice(counted, size, replace=False)
@@ -152,7 +157,7 @@ def orthonormal_polynomials(
     share = None if weights is None else weights[part] / weights.max()
     final = len(part) == len(counted)
     with one_blas_thread() as one, one:  # the matrices are small
-        a = rough_polynomials(degrees[0], x.take(part), share, final)
+        a = rough_polynomials(degrees[0], x.take(part), share, final, unused)
         b = rough_polynomials(degrees[1], y.take(part), share, final)
         for left in reversed(range(_MAX_PASSES)):
             sums = collect(a, b, x, y, weights, precision="float64", executor=executor)

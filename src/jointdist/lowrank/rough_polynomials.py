@@ -1,5 +1,7 @@
 """Polynomials that are orthonormal over a part of the rows, the start of those over all."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from jointdist._array import Array, Index, Matrix, array_namespace, like, to_numpy
@@ -53,7 +55,11 @@ def extreme_rows(x: Rows, y: Rows, weights: Matrix | None, executor: Executor) -
 
 
 def rough_polynomials(
-    degree: int, Z: Array, weights: Matrix | None, final: bool
+    degree: int,
+    Z: Array,
+    weights: Matrix | None,
+    final: bool,
+    unused: Sequence[int] = (),
 ) -> PolynomialMap:
     """Return functions that are orthonormal over some rows.
 
@@ -67,6 +73,8 @@ def rough_polynomials(
         Their weights.
     final : bool
         Whether functions that vanish at these rows are dropped; else other rows may need them.
+    unused : sequence of int, default=()
+        Columns that no polynomial is in.
     """
     z = to_numpy(Z)
     w = np.full(len(z), 1.0) if weights is None else weights
@@ -76,7 +84,10 @@ def rough_polynomials(
     centre = w @ (z / size)
     scale = np.sqrt(w @ (z / size - centre) ** 2)
     scale[scale <= _CONSTANT] = 1.0
-    exponents = np.array(list(graded(degree, z.shape[1])), dtype=np.intp)
+    used = np.setdiff1d(np.arange(z.shape[1]), np.array(unused, dtype=np.intp))
+    few = np.array(list(graded(degree, len(used))), dtype=np.intp)
+    exponents = np.zeros((len(few), z.shape[1]), dtype=np.intp)
+    exponents[:, used] = few
     R, kept, phi = arnoldi(exponents, ((z / size - centre) / scale).T, np.sqrt(w))
     core = np.eye(len(R))
     if len(kept) == len(R):

@@ -14,13 +14,13 @@ import numpy as np
 from jointdist._array import Array, Index, Matrix, array_namespace, to_numpy
 from jointdist._cached import Cached, cached
 from jointdist._rules import Text, require
+from jointdist.data.row_keys import END, row_keys
 from jointdist.lowrank.bins import Bins, BinSums
 from jointdist.lowrank.bottom_k import BottomK, merge_samples
 from jointdist.lowrank.features import fingerprint
 from jointdist.lowrank.leaf_sums import LeafSums
 from jointdist.lowrank.leaves import Leaves
 from jointdist.lowrank.protocols import Features
-from jointdist.data.row_keys import END, row_keys
 
 __all__ = [
     "Frame",

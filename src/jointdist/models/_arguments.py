@@ -3,30 +3,48 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from jointdist._array import Index, to_numpy
-from jointdist._rules import Seed, Text, generator, is_number, is_whole, require
+from jointdist._rules import (
+    Seed,
+    Text,
+    generator,
+    is_number,
+    is_whole,
+    require,
+    require_kind,
+)
+from jointdist.data.design import Design, Question
+from jointdist.data.design_fit import Outcomes, learn_design
 from jointdist.data.encoding import Encoding, learn_encoding
 from jointdist.data.fold_arguments import is_count, read_folds
 from jointdist.data.folds import Split
 from jointdist.data.sample import Sample
-from jointdist.data.table import Rows
+from jointdist.data.table import Rows, as_weights
 
 __all__ = [
+    "Missing",
     "PairedData",
+    "TableOptions",
+    "Unknown",
     "read_pair",
+    "read_question",
     "read_x",
     "require_arguments",
     "require_columns",
     "require_numbers_alone",
     "require_ridges",
+    "table_options",
     "y_for_Y",
 ]
+
+Missing: TypeAlias = Literal["allow", "error"]
+Unknown: TypeAlias = Literal["prior", "error"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -115,6 +133,41 @@ def require_numbers_alone(where: str, positivity: str, sides: tuple[Encoding, ..
     require(positivity != "isotonic" or alone, where, "positivity", rule, got)
 
 
+class TableOptions(NamedTuple):
+    """What may become of the columns of X.
+
+    Attributes
+    ----------
+    missing : {"allow", "error"}, default="allow"
+        Whether entries may be missing.
+    numbers_alone : bool, default=False
+        Whether all categorical columns are embedded.
+    as_is : bool, default=False
+        Whether each column becomes one number, as for a kernel that users give.
+    """
+
+    missing: str = "allow"
+    numbers_alone: bool = False
+    as_is: bool = False
+
+
+def table_options(model: Any, *, numbers_alone: bool = False) -> TableOptions:
+    """Return what may become of the columns of X, by the parameters of an estimator.
+
+    Parameters
+    ----------
+    model : estimator
+        The estimator.
+    numbers_alone : bool, default=False
+        Whether its features need numbers.
+    """
+    where = type(model).__name__
+    require_kind(where, "missing", model.missing, Missing)
+    require_kind(where, "unknown", model.unknown, Unknown)
+    given = not isinstance(getattr(model, "kernel_x", "auto"), str)
+    return TableOptions(model.missing, numbers_alone, given)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class PairedData:
     """The tables of a fit, read.
@@ -131,6 +184,8 @@ class PairedData:
         Random numbers from the estimator's ``random_state``.
     seed : int
         A seed drawn from it.
+    design : Design
+        What became of the columns of X.
     """
 
     sample: Sample
@@ -138,6 +193,12 @@ class PairedData:
     columns: dict[str, Any]
     rng: np.random.Generator
     seed: int
+    design: Design
+
+    @property
+    def made(self) -> Design | None:
+        """What became of the columns of X, if it is not plain."""
+        return None if self.design.is_plain else self.design
 
     @property
     def splits(self) -> list[Split] | None:
@@ -159,6 +220,7 @@ def read_pair(
     *,
     cv: Any = 5,
     groups: object = None,
+    how: TableOptions | None = None,
 ) -> PairedData:
     """Return the tables of a fit as paired rows, with all checks made.
 
@@ -176,24 +238,37 @@ def read_pair(
         How rows are held out.
     groups : array, Series or sequence of shape (n,), optional
         The group of each row; rows of a group are held out together.
+    how : TableOptions, optional
+        What may become of the columns of X.
     """
-    x = learn_encoding(X, where=where, name="X")
+    how = TableOptions() if how is None else how
     got = Text("None: fit requires y to be passed, but the target y is None")
     require(Y is not None, where, "Y", "given", got)
     y = learn_encoding(Y, where=where, name="Y", vector=True)
-    categorical = x.encoding.all_categorical
-    sample = Sample.paired(x.rows, y.rows, sample_weight, categorical=categorical)
-    reader = BaseEstimator()  # so that a fit that fails leaves no trace
-    validate_data(reader, X, reset=True, skip_check_array=True)
     rng = generator(where, random_state)
     seed = int(rng.integers(2**32))
+    weights, folds = as_weights(sample_weight, y.rows), None
     if groups is not None or not is_count(cv):
-        outcomes = to_numpy(y.rows.read(0, sample.n))
+        outcomes = to_numpy(y.rows.read(0, y.rows.n))
         tables = X, outcomes[:, 0] if outcomes.shape[1] == 1 else outcomes
-        n, w = sample.n, sample.weights
-        folds = read_folds(where, cv, groups, n=n, weights=w, seed=seed, tables=tables)
-        sample = replace(sample, folds=folds)
-    return PairedData(sample, (x.encoding, y.encoding), vars(reader), rng, seed)
+        n = y.rows.n
+        folds = read_folds(
+            where, cv, groups, n=n, weights=weights, seed=seed, tables=tables
+        )
+    shown = Outcomes(y.rows, y.encoding, weights, seed=seed)
+    if folds is not None:
+        whole = folds.groups is not None and is_count(cv)
+        shown = replace(
+            shown, **({"groups": folds.groups} if whole else {"splits": folds.rows})
+        )
+    design, x = learn_design(X, shown, where=where, **how._asdict())
+    categorical = design.shown.all_categorical
+    sample = Sample.paired(x, y.rows, sample_weight, categorical=categorical)
+    sample = sample if folds is None else replace(sample, folds=folds)
+    reader = BaseEstimator()  # so that a fit that fails leaves no trace
+    validate_data(reader, X, reset=True, skip_check_array=True)
+    encodings = design.encoding, y.encoding
+    return PairedData(sample, encodings, vars(reader), rng, seed, design)
 
 
 def require_columns(model: BaseEstimator, X: Any) -> None:
@@ -211,17 +286,17 @@ def require_columns(model: BaseEstimator, X: Any) -> None:
         validate_data(model, X, reset=False, skip_check_array=True)
 
 
-def read_x(
-    model: Any, encoding: Encoding, X: object, *, where: str, name: str = "X"
-) -> Rows:
-    """Return rows of X at which a fitted model is evaluated, checked and encoded.
+def read_question(
+    model: Any, design: Design, X: object, *, where: str, name: str = "X"
+) -> Question:
+    """Return rows of X at which a fitted model is asked, checked and encoded.
 
     Parameters
     ----------
     model : estimator
         The fitted model.
-    encoding : Encoding
-        The columns of X: their names and categories.
+    design : Design
+        What became of the columns of X.
     X : array, DataFrame or sequence of shape (q, d)
         The rows. As the argument ``x`` of ``given``, a vector if X has one column.
     where : str
@@ -231,4 +306,20 @@ def read_x(
     """
     require_columns(model, X)
     vector = name == "x" and model.n_features_in_ == 1
-    return encoding.encode(X, where=where, name=name, vector=vector)
+    options = {key: getattr(model, key) for key in ("missing", "unknown")}
+    return design.ask(X, where=where, name=name, vector=vector, **options)
+
+
+def read_x(model: Any, design: Design, X: object, *, where: str, name: str = "X") -> Rows:
+    """Return complete rows of X at which a fitted model is evaluated, checked and encoded.
+
+    Parameters
+    ----------
+    model, design, X, where, name
+        As in :func:`read_question`.
+    """
+    found = read_question(model, design, X, where=where, name=name)
+    if found.absent is not None:
+        codes = np.where(found.absent, np.nan, 0.0)
+        design.shown.require_complete(codes, where, name)
+    return found.rows

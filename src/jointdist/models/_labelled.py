@@ -15,7 +15,7 @@ from jointdist.data.labels import Labels, learn_labels
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows, as_rows, as_weights, require_table
 from jointdist.distributions.support import Support
-from jointdist.models._arguments import PairedData, read_pair
+from jointdist.models._arguments import PairedData, TableOptions, read_pair
 
 __all__ = [
     "LabelledData",
@@ -58,6 +58,7 @@ def read_labelled(
     *,
     class_weight: object,
     seed: Seed,
+    how: TableOptions,
 ) -> LabelledData:
     """Return the rows and labels that users pass to ``fit``, checked and encoded.
 
@@ -75,10 +76,12 @@ def read_labelled(
         Weights of the classes.
     seed : int, Generator, RandomState, optional
         The seed of the estimator.
+    how : TableOptions
+        What may become of the columns of X.
     """
     labels = learn_labels(y, n=count_rows(where, X), where=where)
     coded, weights = encode_labels(where, X, labels, sample_weight, class_weight)
-    pair = read_pair(where, X, coded, weights, seed)
+    pair = read_pair(where, X, coded, weights, seed, how=how)
     present = np.bincount(labels.codes, pair.sample.weights) > 0
     classes = labels.classes[present]
     got = Text(f"one class only: {classes.tolist()[0]!r}")

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from jointdist._array import Vector, to_numpy
 from jointdist._rules import Seed, Text, require
+from jointdist.data.design import Design
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
 from jointdist.data.table import Rows, as_weights
@@ -18,7 +19,7 @@ from jointdist.distributions.linear import LinearDistributions
 from jointdist.errors import ToleranceWarning, warn_user
 from jointdist.lowrank.basis import Basis
 from jointdist.lowrank.moments import Moments
-from jointdist.models._arguments import read_x, y_for_Y
+from jointdist.models._arguments import Missing, Unknown, read_x, require_columns, y_for_Y
 from jointdist.models.exact_updates import ExactUpdates
 from jointdist.models.kept_sample import KeptSample
 from jointdist.programs import Solution
@@ -69,6 +70,8 @@ class DistributionEstimator(RegressorMixin, ExactUpdates):
     """
 
     n_features_in_: int
+    missing: Missing
+    unknown: Unknown
     regularization: Any  # a number, an array of them, or a string
     selection: Selection | None
     verbose: int
@@ -179,6 +182,7 @@ class DistributionEstimator(RegressorMixin, ExactUpdates):
         tags.target_tags.multi_output = True
         tags.regressor_tags.poor_score = True  # a skill of 0.5 is much, unlike an R² of it
         tags.input_tags.categorical = tags.input_tags.string = True
+        tags.input_tags.allow_nan = True
         return tags
 
     @abstractmethod
@@ -200,6 +204,17 @@ class DistributionEstimator(RegressorMixin, ExactUpdates):
     @property
     def _encodings(self) -> tuple[Encoding, Encoding]:
         return self._fitted.kept.encodings
+
+    @property
+    def _design(self) -> Design:
+        """What became of the columns of X."""
+        return self._fitted.kept.design
+
+    @property
+    def encoding_(self) -> Design:
+        """What became of the columns of X."""
+        check_is_fitted(self)
+        return self._design
 
     def _ridge(self, chosen: Any, size: float) -> float:
         """Return the ridge: the one given, or as strong as the one selected."""
@@ -225,7 +240,14 @@ class DistributionEstimator(RegressorMixin, ExactUpdates):
 
     def _read_x(self, method: str, name: str, X: object) -> Rows:
         where = f"{self._name}.{method}"
-        return read_x(self, self._encodings[0], X, where=where, name=name)
+        return read_x(self, self._design, X, where=where, name=name)
+
+    def _read_rows(self, method: str, X: object, Y: object) -> tuple[Rows, Rows]:
+        where = f"{self._name}.{method}"
+        require_columns(self, X)
+        y = self._encodings[1].encode(Y, where=where, name="Y", vector=True)
+        x = self._design.pair(X, y, where=where, name="X", missing=self.missing)
+        return x, y
 
     def _read_pair(
         self, method: str, X: object, Y: object, *, paired: bool = True

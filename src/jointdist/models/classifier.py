@@ -10,13 +10,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from jointdist._array import Index, Vector
 from jointdist._rules import Seed, Text, require
+from jointdist.data.design import Design
 from jointdist.data.encoding import Coded
 from jointdist.data.executor import Executor
 from jointdist.data.labels import learn_labels, read_classes
 from jointdist.distributions.conditional import Conditional
 from jointdist.kernels import Delta, Kernel
 from jointdist.lowrank.factor import Pivoting
-from jointdist.models._arguments import read_x, require_columns
+from jointdist.models._arguments import Missing, Unknown, read_x, require_columns
 from jointdist.models._fitted_state import FittedState
 from jointdist.models._labelled import (
     count_rows,
@@ -65,7 +66,7 @@ class JointClassifier(ClassifierMixin, FittedState):
     selection : Selection, optional
         As in :class:`~jointdist.JointDistribution`. The energy score of the distribution of
         labels, which may be signed here, is half its Brier score.
-    random_state, executor, verbose
+    missing, unknown, random_state, executor, verbose
         As in :class:`~jointdist.JointDistribution`.
 
     Attributes
@@ -114,6 +115,8 @@ class JointClassifier(ClassifierMixin, FittedState):
         support_size: int = 65_536,
         class_weight: object = None,
         selection: Selection | None = None,
+        missing: Missing = "allow",
+        unknown: Unknown = "prior",
         random_state: Seed = None,
         executor: Executor | None = None,
         verbose: int = 1,
@@ -129,6 +132,8 @@ class JointClassifier(ClassifierMixin, FittedState):
         self.support_size = support_size
         self.class_weight = class_weight
         self.selection = selection
+        self.missing = missing
+        self.unknown = unknown
         self.random_state = random_state
         self.executor = executor
         self.verbose = verbose
@@ -342,6 +347,7 @@ class JointClassifier(ClassifierMixin, FittedState):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # pyrefly: ignore[missing-attribute]
         tags.input_tags.categorical = tags.input_tags.string = True
+        tags.input_tags.allow_nan = True
         return tags
 
     def _with(self, joint: JointDistribution) -> Self:
@@ -372,6 +378,12 @@ class JointClassifier(ClassifierMixin, FittedState):
             rule = f"the labels of the first fit, {known}; the first call of `partial_fit` "
             require(given == known, where, "classes", rule + "names all", given)
 
+    @property
+    def encoding_(self) -> Design:
+        """What became of the columns of X."""
+        check_is_fitted(self)
+        return self.joint_.encoding_
+
     def _unfitted(self) -> JointDistribution:
         """Return the estimator of the joint distribution of X and the labels."""
         arguments = self.get_params(deep=False)
@@ -387,8 +399,8 @@ class JointClassifier(ClassifierMixin, FittedState):
         sample if the mass is not positive.
         """
         check_is_fitted(self)
-        encoding, _ = self.joint_._encodings  # noqa: SLF001
-        x = read_x(self, encoding, X, where=f"{_NAME}.{method}")
+        design = self.joint_.encoding_
+        x = read_x(self, design, X, where=f"{_NAME}.{method}")
         dists = self.joint_._fitted.of_y(x)  # noqa: SLF001
         present, sums = labels_with_rows(dists.support)
         found = dists.expected(sums.T)

@@ -19,10 +19,13 @@ from jointdist.lowrank.moments import Moments
 from jointdist.lowrank.randomized import SUBSAMPLE
 from jointdist.lowrank.reduction import Reduced, reduce_sample
 from jointdist.models._arguments import (
+    Missing,
     PairedData,
+    Unknown,
     read_pair,
     require_arguments,
     require_numbers_alone,
+    table_options,
     y_for_Y,
 )
 from jointdist.models._embedding_arguments import require_embedding
@@ -96,6 +99,13 @@ class ConditionalMeanEmbedding(DistributionEstimator):
     selection : Selection, optional
         As in :class:`~jointdist.JointDistribution`; constraints do not take part. For the
         energy score the missing mass is put at zero, as it is for means.
+    missing : {"allow", "error"}, default="allow"
+        Whether entries of X may be missing. In ``fit`` a missing number or time becomes a
+        neutral value beside an indicator, a missing category one of its own. At a question,
+        an entry of a column that was complete in ``fit`` is integrated out.
+    unknown : {"prior", "error"}, default="prior"
+        Whether questions may have categories that ``fit`` has not seen: nothing is known
+        about them, and a warning counts them.
     random_state : int, Generator, RandomState, optional
         The seed of pivots and of random choices of rows.
     executor : Executor, optional
@@ -171,6 +181,8 @@ class ConditionalMeanEmbedding(DistributionEstimator):
         grid_rows: int = 20_000,
         support_size: int = 65_536,
         selection: Selection | None = None,
+        missing: Missing = "allow",
+        unknown: Unknown = "prior",
         random_state: Seed = None,
         executor: Executor | None = None,
         verbose: int = 1,
@@ -187,6 +199,8 @@ class ConditionalMeanEmbedding(DistributionEstimator):
         self.grid_rows = grid_rows
         self.support_size = support_size
         self.selection = selection
+        self.missing = missing
+        self.unknown = unknown
         self.random_state = random_state
         self.executor = executor
         self.verbose = verbose
@@ -206,7 +220,8 @@ class ConditionalMeanEmbedding(DistributionEstimator):
             The model itself.
         """
         self._check()
-        data = read_pair(self._name, X, Y, sample_weight, self.random_state)
+        how = table_options(self)
+        data = read_pair(self._name, X, Y, sample_weight, self.random_state, how=how)
         require_numbers_alone(self._name, self.positivity, data.encodings[1:])
         chosen = select_kernels(data.sample, data.encodings, self._search(data), data.rng)
         return self._learn_anew(data, chosen)
@@ -394,5 +409,6 @@ class ConditionalMeanEmbedding(DistributionEstimator):
     def _anew(self, kept: KeptSample) -> Self:
         """Fit with the hyperparameters that were selected, but new landmarks."""
         rng, seed = np.random.default_rng(self._seed), self._seed
-        data = PairedData(kept.all_rows, kept.encodings, self._columns, rng, seed)
+        common = self._columns, rng, seed, kept.design
+        data = PairedData(kept.all_rows, kept.encodings, *common)
         return self._learn_anew(data, self._chosen)

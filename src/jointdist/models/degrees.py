@@ -132,7 +132,13 @@ def _enter(
     def orthonormal(rows: Sample) -> Polynomials:
         executor = polynomial_executor(rows, search.executor)
         return orthonormal_polynomials(
-            degrees, rows.x, rows.y, rows.weights, seed=data.seed, executor=executor
+            degrees,
+            rows.x,
+            rows.y,
+            rows.weights,
+            unused=data.encodings[0].unused,
+            seed=data.seed,
+            executor=executor,
         )
 
     degrees = feasible_degrees(search.where, validation.sample, degree, search.step)

@@ -23,6 +23,7 @@ from jointdist.data.codec import (
     Whole,
 )
 from jointdist.data.codec import Text as Str
+from jointdist.data.design import Design
 from jointdist.data.executor import Executor
 from jointdist.kernels.files import kernel_field
 from jointdist.lowrank.factor import Pivoting
@@ -58,9 +59,11 @@ FACTORED: Fields = {
     "max_rank": Optional(Whole(least=1)),
     "pivoting": Str(*get_args(Pivoting)),
 }
+TABLES: Fields = {"missing": Str("allow", "error"), "unknown": Str("prior", "error")}
 SUPPORT: Fields = {"grid_rows": Whole(least=1), "support_size": Whole(least=1)}
 COLUMNS: Fields = {"n_features_in_": Whole(least=1, size="d")}
 NAMES: Fields = {"feature_names_in_": Strings("d")}
+MADE: Fields = {"_made": Optional(Value(Design))}
 KERNELS: Fields = {"kernel_x_": kernel_field(), "kernel_y_": kernel_field()}
 SELECTED: Fields = {"selection_": Optional(Value(Selected))}
 SOLVED: Fields = {
@@ -111,8 +114,8 @@ def register_estimator(
     settings = {name: _lenient(field) for name, field in parameters.items()}
     saved = Record(
         {
-            "parameters": Record(parameters),
-            "settings": Optional(Record(settings)),
+            "parameters": Record(parameters, TABLES),
+            "settings": Optional(Record(settings, TABLES)),
             "learned": Optional(Record(learned, optional)),
             "marks": Record({}, _MARKS),
         }

@@ -48,6 +48,7 @@ from jointdist.models.estimator_fields import (
     FACTORED,
     KERNELS,
     LABELS,
+    MADE,
     NAMES,
     RIDGE,
     RUN,
@@ -247,12 +248,15 @@ def _register_classifiers(schema: Schema) -> None:
         "regularization_": Number(above=0),
         "n_iter_": Whole(least=0),
         **SELECTED,
-        "_encoding": Value(Encoding, d="width"),
+        "_encoding": Value(Encoding),
         "_kept": Optional(Value(Sample)),
         "_columns": Record(COLUMNS, NAMES),
     }
     cls = KernelLogisticRegression
-    register_estimator(schema, cls, parameters, learned, check=check_logistic)
+    optional = {**NAMES, **MADE}
+    register_estimator(
+        schema, cls, parameters, learned, optional=optional, check=check_logistic
+    )
 
 
 def _register_regressor(schema: Schema, trusted: Collection[str]) -> None:
@@ -282,7 +286,10 @@ def _register_regressor(schema: Schema, trusted: Collection[str]) -> None:
         "_model": Optional(Value(LocationScaleModel)),
     }
     cls = DistributionRegressor
-    register_estimator(schema, cls, parameters, learned, check=check_regressor)
+    optional = {**NAMES, **MADE}
+    register_estimator(
+        schema, cls, parameters, learned, optional=optional, check=check_regressor
+    )
 
 
 def _register_conformal(schema: Schema) -> None:

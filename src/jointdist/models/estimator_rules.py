@@ -3,6 +3,7 @@
 from typing import Any
 
 from jointdist._rules import Text, require
+from jointdist.data.encoding import Encoding
 
 __all__ = [
     "check_classifier",
@@ -23,8 +24,7 @@ def check_fitted(model: Any) -> None:
     model : estimator
         The fitted estimator.
     """
-    encodings, d = model._fitted.kept.encodings, model.n_features_in_  # noqa: SLF001
-    found = encodings[0].width
+    d, found = model.n_features_in_, model._fitted.kept.design.shown.width  # noqa: SLF001
     require(found == d, type(model).__name__, "kept", f"of {d} columns", found)
 
 
@@ -94,7 +94,7 @@ def check_logistic(model: Any) -> None:
     require(k > 1 and found == rows, where, "coefficients_", f"of {rows} rows", found)
     shape, solved = model.coefficients_.shape, model.solution_.value.shape
     require(shape == solved, where, "solution_", f"of shape {shape}", solved)
-    width, d = model.basis_x_.map.width, model.n_features_in_
+    width, d = model.basis_x_.map.width, _numbers(model, model._encoding, where)  # noqa: SLF001
     require(width == d, where, "basis_x_", f"of {d} columns", width)
     kept = model._kept  # noqa: SLF001
     if kept is not None:
@@ -102,6 +102,16 @@ def check_logistic(model: Any) -> None:
         good = kept.x.d == d and codes.shape[1] == 1
         good = good and bool(((codes >= 0) & (codes < k) & (codes % 1 == 0)).all())
         require(good, where, "_kept", "rows with the codes of classes", Text("others"))
+
+
+def _numbers(model: Any, encoding: Encoding, where: str) -> int:
+    """Return how many columns of numbers X has, after checking how they are made."""
+    made, d = model._made, model.n_features_in_  # noqa: SLF001
+    shown = encoding if made is None else made.shown
+    require(d == shown.width, where, "n_features_in_", f"{shown.width}", d)
+    fine = made is None or made.encoding == encoding
+    require(fine, where, "_made", "of the columns of X", Text("others"))
+    return encoding.width
 
 
 def check_regressor(model: Any) -> None:
@@ -117,8 +127,7 @@ def check_regressor(model: Any) -> None:
     fitted = "_learned_names" in vars(model.distribution_)
     require(fitted, where, "distribution_", "a fitted model", Text("another"))
     widths = [side.width for side in model._encodings]  # noqa: SLF001
-    expected, d = widths[0], model.n_features_in_
-    require(d == expected, where, "n_features_in_", f"{expected}", d)
+    _numbers(model, model._encodings[0], where)  # noqa: SLF001
     own = model.distribution_._encodings if direct else model._model.encodings  # noqa: SLF001
     found = [side.width for side in own]
     require(found == widths, where, "_encodings", f"of columns {found}", widths)

@@ -45,8 +45,8 @@ class ExactUpdates(FittedState, ABC):
         """The estimator that users call."""
 
     @abstractmethod
-    def _read_pair(self, method: str, X: object, Y: object) -> tuple[Rows, Rows]:
-        """Return rows of X and Y, checked and encoded."""
+    def _read_rows(self, method: str, X: object, Y: object) -> tuple[Rows, Rows]:
+        """Return paired rows of X and Y that come or go, checked and encoded."""
 
     @abstractmethod
     def _update(self, kept: KeptSample, sums: Moments | None) -> Self:
@@ -72,7 +72,7 @@ class ExactUpdates(FittedState, ABC):
             )
             warn_user(msg, ToleranceWarning)
             return self.fit(X, Y, sample_weight)
-        new = Sample.paired(*self._read_pair("partial_fit", X, Y), sample_weight)
+        new = Sample.paired(*self._read_rows("partial_fit", X, Y), sample_weight)
         model = self._as_fitted()
         return self._adopt(model._joined(new))  # noqa: SLF001
 
@@ -91,7 +91,7 @@ class ExactUpdates(FittedState, ABC):
             Rows that the model was fitted to, with their weights.
         """
         check_is_fitted(self)
-        old = Sample.paired(*self._read_pair("forget", X, Y), sample_weight)
+        old = Sample.paired(*self._read_rows("forget", X, Y), sample_weight)
         model = self._as_fitted()
         return self._adopt(model._without(old))  # noqa: SLF001
 
@@ -119,7 +119,7 @@ class ExactUpdates(FittedState, ABC):
         400
         """
         check_is_fitted(self)
-        rows = Sample.paired(*self._read_pair("fit_like", X, Y), sample_weight)
+        rows = Sample.paired(*self._read_rows("fit_like", X, Y), sample_weight)
         return self._as_fitted()._like(rows)  # noqa: SLF001
 
     def merge(self, other: Self) -> Self:
@@ -203,7 +203,7 @@ class ExactUpdates(FittedState, ABC):
         """Fit to the rows of two models."""
         rule = "a model with the landmarks of this one, as `fit_like` makes it"
         a, b = self._fitted.kept, other._fitted.kept
-        same = a.encodings == b.encodings
+        same = a.encodings == b.encodings and a.design == b.design
         require(same, where, "other", rule, Text("one of other columns or categories"))
         if not self._adds:
             return self._update(a.combined(b.all_rows, None, None), None)

@@ -14,11 +14,14 @@ from jointdist.lowrank.factor import Pivoting
 from jointdist.lowrank.moments import Moments
 from jointdist.lowrank.reduction import Reduced, reduce_sample
 from jointdist.models._arguments import (
+    Missing,
     PairedData,
+    Unknown,
     read_pair,
     require_arguments,
     require_numbers_alone,
     require_ridges,
+    table_options,
     y_for_Y,
 )
 from jointdist.models._kernel_fits import factoring, fit_options, warn_if_missed
@@ -104,6 +107,13 @@ class JointDistribution(JointEstimator):
     selection : Selection, optional
         How kernels and ridge are chosen if they are not given: by default by the energy
         score of the signed distributions in five-fold cross-validation, on up to 4,096 rows.
+    missing : {"allow", "error"}, default="allow"
+        Whether entries of X may be missing. In ``fit`` a missing number or time becomes a
+        neutral value beside an indicator, a missing category one of its own. At a question,
+        an entry of a column that was complete in ``fit`` is integrated out.
+    unknown : {"prior", "error"}, default="prior"
+        Whether questions may have categories that ``fit`` has not seen: nothing is known
+        about them, and a warning counts them.
     random_state : int, Generator, RandomState, optional
         The seed of pivots and of random choices of rows.
     executor : Executor, optional
@@ -175,6 +185,8 @@ class JointDistribution(JointEstimator):
         grid_rows: int = 20_000,
         support_size: int = 65_536,
         selection: Selection | None = None,
+        missing: Missing = "allow",
+        unknown: Unknown = "prior",
         random_state: Seed = None,
         executor: Executor | None = None,
         verbose: int = 1,
@@ -190,6 +202,8 @@ class JointDistribution(JointEstimator):
         self.grid_rows = grid_rows
         self.support_size = support_size
         self.selection = selection
+        self.missing = missing
+        self.unknown = unknown
         self.random_state = random_state
         self.executor = executor
         self.verbose = verbose
@@ -214,7 +228,8 @@ class JointDistribution(JointEstimator):
             The model itself.
         """
         self._check()
-        data = read_pair(self._name, X, Y, sample_weight, self.random_state)
+        how = table_options(self)
+        data = read_pair(self._name, X, Y, sample_weight, self.random_state, how=how)
         require_numbers_alone(self._name, self.positivity, data.encodings)
         chosen = select_kernels(data.sample, data.encodings, self._search(data), data.rng)
         kernels, rows = (chosen.kernel_x, chosen.kernel_y), (data.sample.x, data.sample.y)

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from jointdist._array import Vector
 from jointdist._rules import Seed, Text, is_whole, require, require_kind
+from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
 from jointdist.data.sample import Sample
 from jointdist.data.updates import joined
@@ -17,10 +18,13 @@ from jointdist.lowrank.moments import Moments
 from jointdist.lowrank.polynomials import Polynomials, orthonormal_polynomials
 from jointdist.lowrank.protocols import Features
 from jointdist.models._arguments import (
+    Missing,
     PairedData,
+    Unknown,
     read_pair,
     require_arguments,
     require_numbers_alone,
+    table_options,
     y_for_Y,
 )
 from jointdist.models.base import Fit
@@ -93,6 +97,13 @@ class PolynomialJointDistribution(JointEstimator):
         How degree and ridge are chosen if they are not given; as in
         :class:`~jointdist.JointDistribution`. Of the constraints only ``"tightened"`` takes
         part.
+    missing : {"allow", "error"}, default="allow"
+        Whether entries of X may be missing. In ``fit`` a missing number or time becomes a
+        neutral value beside an indicator, a missing category one of its own. At a question,
+        an entry of a column that was complete in ``fit`` is integrated out.
+    unknown : {"prior", "error"}, default="prior"
+        Whether questions may have categories that ``fit`` has not seen: nothing is known
+        about them, and a warning counts them.
     random_state : int, Generator, RandomState, optional
         The seed of random choices of rows.
     executor : Executor, optional
@@ -163,6 +174,8 @@ class PolynomialJointDistribution(JointEstimator):
         grid_rows: int = 20_000,
         support_size: int = 65_536,
         selection: Selection | None = None,
+        missing: Missing = "allow",
+        unknown: Unknown = "prior",
         random_state: Seed = None,
         executor: Executor | None = None,
         verbose: int = 1,
@@ -174,6 +187,8 @@ class PolynomialJointDistribution(JointEstimator):
         self.grid_rows = grid_rows
         self.support_size = support_size
         self.selection = selection
+        self.missing = missing
+        self.unknown = unknown
         self.random_state = random_state
         self.executor = executor
         self.verbose = verbose
@@ -194,12 +209,13 @@ class PolynomialJointDistribution(JointEstimator):
             The model itself.
         """
         self._check()
-        data = read_pair(self._name, X, Y, sample_weight, self.random_state)
+        how = table_options(self, numbers_alone=True)
+        data = read_pair(self._name, X, Y, sample_weight, self.random_state, how=how)
         require_numbers_alone(self._name, self.positivity, data.encodings)
         require_numeric(self._name, data.encodings)
         chosen = select_degree(data, self._search())
         degrees = self._degrees(chosen, data.sample)
-        functions = self._orthonormal(data.sample, degrees, data.seed)
+        functions = self._orthonormal(data.sample, data.encodings[0], degrees, data.seed)
         kept = kept_polynomials(data, functions, self.support_size, self.executor)
         self._warn(functions)
         return self._learn(kept, Fit(chosen, data.seed, data.columns), functions)
@@ -292,11 +308,17 @@ class PolynomialJointDistribution(JointEstimator):
         warn_of_relations(self._name, functions, squares=squares, given=given)
 
     def _orthonormal(
-        self, rows: Sample, degrees: tuple[int, int], seed: int
+        self, rows: Sample, encoding: Encoding, degrees: tuple[int, int], seed: int
     ) -> Polynomials:
         executor = polynomial_executor(rows, self.executor)
         return orthonormal_polynomials(
-            degrees, rows.x, rows.y, rows.weights, seed=seed, executor=executor
+            degrees,
+            rows.x,
+            rows.y,
+            rows.weights,
+            unused=encoding.unused,
+            seed=seed,
+            executor=executor,
         )
 
     def _learn(
@@ -349,7 +371,8 @@ class PolynomialJointDistribution(JointEstimator):
         base = self._base
         functions = base.changed(sums, again=kept.rows is not None)
         if functions is None:  # rounding has grown, or functions come and go: a new start
-            base = functions = self._orthonormal(kept.all_rows, self.degrees_, self._seed)
+            how = kept.encodings[0], self.degrees_, self._seed
+            base = functions = self._orthonormal(kept.all_rows, *how)
         else:
             require_independent(self._name, kept, functions, base)
             base = replace(base, moments=sums)
@@ -369,8 +392,10 @@ class PolynomialJointDistribution(JointEstimator):
             warn_user(msg, ToleranceWarning)
             return super()._joined(new)
         rng, rows = np.random.default_rng(self._seed), joined(kept.rows, new)
-        data = PairedData(rows, kept.encodings, self._columns, rng, self._seed)
-        functions = self._orthonormal(rows, self.degrees_, self._seed)
+        common = self._columns, rng, self._seed, kept.design
+        data = PairedData(rows, kept.encodings, *common)
+        how = kept.encodings[0], self.degrees_, self._seed
+        functions = self._orthonormal(rows, *how)
         self._warn(functions)
         kept = kept_polynomials(data, functions, self.support_size, self.executor)
         return self._learn(kept, self._fit, functions)

@@ -13,6 +13,7 @@ import numpy as np
 from jointdist._array import Vector, like, to_numpy
 from jointdist._cached import Cached, cached
 from jointdist._rules import Text, refusal, require
+from jointdist.data.design import Design
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
 from jointdist.data.sample import Sample
@@ -53,6 +54,8 @@ class KeptSample(Cached):
         The sums of the support; beyond.
     frame : SupportFrame, optional
         Where these are collected; None before the first update of rows that are kept.
+    made : Design, optional
+        What became of the columns of X, if it is not plain.
     """
 
     encodings: tuple[Encoding, Encoding]
@@ -62,6 +65,12 @@ class KeptSample(Cached):
     rows: Sample | None = None
     sums: SupportSums | None = None
     frame: SupportFrame | None = None
+    made: Design | None = None
+
+    @property
+    def design(self) -> Design:
+        """What became of the columns of X."""
+        return Design.plain(self.encodings[0]) if self.made is None else self.made
 
     @staticmethod
     def of(
@@ -84,7 +93,7 @@ class KeptSample(Cached):
         frame = None if sums is None else sums.frame
         where = data.sample.x.where
         common = data.encodings, where, support_size, data.seed
-        return KeptSample(*common, rows, sums, frame)
+        return KeptSample(*common, rows, sums, frame, data.made)
 
     @cached
     def pairs(self) -> Sample:
@@ -114,7 +123,7 @@ class KeptSample(Cached):
             Rows(np.ascontiguousarray(table), self.where, name)
             for table, name in zip(tables, "XY", strict=True)
         )
-        categorical = self.encodings[0].all_categorical
+        categorical = self.design.shown.all_categorical
         return Sample(x, y, found.weights[used], categorical)
 
     @property

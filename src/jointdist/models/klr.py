@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from jointdist._array import Array, Vector, to_numpy
 from jointdist._rules import Seed, Text, require
+from jointdist.data.design import Design
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor, executor_for
 from jointdist.data.sample import Sample
@@ -17,7 +18,13 @@ from jointdist.kernels import Kernel
 from jointdist.lowrank.basis import Basis, host_features
 from jointdist.lowrank.factor import Pivoting
 from jointdist.lowrank.moments import Precision
-from jointdist.models._arguments import PairedData, read_x
+from jointdist.models._arguments import (
+    Missing,
+    PairedData,
+    Unknown,
+    read_x,
+    table_options,
+)
 from jointdist.models._fitted_state import FittedState
 from jointdist.models._labelled import LabelledData, read_labelled
 from jointdist.models._logistic import (
@@ -84,6 +91,13 @@ class KernelLogisticRegression(ClassifierMixin, FittedState):
         ``"energy"`` or ``"energy_score"``, half the Brier score; or a function of
         probabilities, of shape ``(q, K)``, and labels that returns a number, or one for
         each row. Subsamples of more rows are stratified, and weighted accordingly.
+    missing : {"allow", "error"}, default="allow"
+        Whether entries of X may be missing. In ``fit`` a missing number or time becomes a
+        neutral value beside an indicator, a missing category one of its own. At a question,
+        an entry of a column that was complete in ``fit`` is integrated out.
+    unknown : {"prior", "error"}, default="prior"
+        Whether questions may have categories that ``fit`` has not seen: nothing is known
+        about them, and a warning counts them.
     random_state : int, Generator, RandomState, optional
         The seed of pivots and of choices of rows.
     executor : Executor, optional
@@ -139,6 +153,7 @@ class KernelLogisticRegression(ClassifierMixin, FittedState):
     selection_: Selected | None
     kernel_x_: Kernel
     _encoding: Encoding
+    _made: Design | None = None  # what became of the columns of X, if not plain
     _kept: Sample | None  # the rows with the codes of their classes, if they are kept
     _columns: dict[str, Any]
 
@@ -156,6 +171,8 @@ class KernelLogisticRegression(ClassifierMixin, FittedState):
         max_iter: int = 500,
         support_size: int = 65_536,
         selection: Selection | None = None,
+        missing: Missing = "allow",
+        unknown: Unknown = "prior",
         random_state: Seed = None,
         executor: Executor | None = None,
         verbose: int = 1,
@@ -171,6 +188,8 @@ class KernelLogisticRegression(ClassifierMixin, FittedState):
         self.max_iter = max_iter
         self.support_size = support_size
         self.selection = selection
+        self.missing = missing
+        self.unknown = unknown
         self.random_state = random_state
         self.executor = executor
         self.verbose = verbose
@@ -278,7 +297,8 @@ class KernelLogisticRegression(ClassifierMixin, FittedState):
         assert kept is not None  # noqa: S101  # for type checkers
         codes = to_numpy(kept.y.read(0, kept.n))[:, 0].astype(np.intp)
         encodings = self._encoding, Encoding((None,))
-        pair = PairedData(kept, encodings, self._columns, np.random.default_rng(0), 0)
+        common = self._columns, np.random.default_rng(0), 0, self.encoding_
+        pair = PairedData(kept, encodings, *common)
         data = LabelledData(pair, kept, self.classes_, codes)
         blocks = feature_blocks(self, self.basis_x_, kept.x)
         selected = None if given else self.selection_
@@ -332,11 +352,15 @@ class KernelLogisticRegression(ClassifierMixin, FittedState):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # pyrefly: ignore[missing-attribute]
         tags.input_tags.categorical = tags.input_tags.string = True
+        tags.input_tags.allow_nan = True
         return tags
 
     def _read(self, X: object, y: object, sample_weight: object) -> LabelledData:
         weight, seed = self.class_weight, self.random_state
-        return read_labelled(_NAME, X, y, sample_weight, class_weight=weight, seed=seed)
+        how = table_options(self)
+        return read_labelled(
+            _NAME, X, y, sample_weight, class_weight=weight, seed=seed, how=how
+        )
 
     def _solve(
         self, reduced: ReducedLogistic, start: LogisticSolution | None = None
@@ -347,6 +371,7 @@ class KernelLogisticRegression(ClassifierMixin, FittedState):
             reduced.data.pair.columns
             | {
                 "_encoding": reduced.data.pair.encodings[0],
+                "_made": reduced.data.pair.made,
                 "classes_": reduced.data.classes,
                 "kernel_x_": reduced.kernel,
                 "basis_x_": reduced.basis,
@@ -361,10 +386,16 @@ class KernelLogisticRegression(ClassifierMixin, FittedState):
             }
         )
 
+    @property
+    def encoding_(self) -> Design:
+        """What became of the columns of X."""
+        check_is_fitted(self)
+        return Design.plain(self._encoding) if self._made is None else self._made
+
     def _scores(self, method: str, X: object) -> Vector:
         """Return the scores of rows, of shape (q, 1) or (q, K)."""
         check_is_fitted(self)
-        rows = read_x(self, self._encoding, X, where=f"{_NAME}.{method}")
+        rows = read_x(self, self.encoding_, X, where=f"{_NAME}.{method}")
 
         def block(_start: int, z: Array) -> Vector:
             f: Vector = host_features(self.basis_x_, z) @ self.coefficients_.T

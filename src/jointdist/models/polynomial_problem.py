@@ -192,9 +192,9 @@ def require_numeric(where: str, encodings: tuple[Encoding, Encoding]) -> None:
         The columns of X and Y.
     """
     for name, encoding in zip("XY", encodings, strict=True):
-        labels = [encoding.label(i) for i, known in enumerate(encoding.categories) if known]
+        labels = [encoding.label(i) for i in encoding.factors]
         got = Text(f"categories in column {', '.join(labels)}; give indicators of them")
-        require(encoding.numeric, where, name, "numbers", got)
+        require(not labels, where, name, "numbers", got)
 
 
 def require_independent(

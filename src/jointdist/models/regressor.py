@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from jointdist._array import Vector
 from jointdist._rules import Seed, require
+from jointdist.data.design import Design
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
 from jointdist.data.fold_arguments import require_cv
@@ -16,7 +17,15 @@ from jointdist.data.table import Rows
 from jointdist.distributions.conditional import Conditional
 from jointdist.distributions.device_answers import answering
 from jointdist.kernels import Kernel
-from jointdist.models._arguments import PairedData, read_pair, read_x, y_for_Y
+from jointdist.models._arguments import (
+    Missing,
+    PairedData,
+    Unknown,
+    read_pair,
+    read_x,
+    table_options,
+    y_for_Y,
+)
 from jointdist.models._fitted_state import FittedState
 from jointdist.models._location_scale import (
     LocationScaleSpec,
@@ -79,6 +88,13 @@ class DistributionRegressor(RegressorMixin, FittedState):
         arrays of row indices, of which the second are held out: rows that depend on each
         other belong to one fold, as in ``list(GroupKFold(5).split(X, Y, groups))``. Kernel
         ridge regression leaves rows out one by one, unless folds are given.
+    missing : {"allow", "error"}, default="allow"
+        Whether entries of X may be missing. In ``fit`` a missing number or time becomes a
+        neutral value beside an indicator, a missing category one of its own. At a question,
+        an entry of a column that was complete in ``fit`` is integrated out.
+    unknown : {"prior", "error"}, default="prior"
+        Whether questions may have categories that ``fit`` has not seen: nothing is known
+        about them, and a warning counts them.
     random_state : int, Generator, RandomState, optional
         The seed of pivots, of choices of rows, and of regressors without one.
     executor : Executor, optional
@@ -128,6 +144,7 @@ class DistributionRegressor(RegressorMixin, FittedState):
     direct_: bool
     _model: LocationScaleModel | None  # None if the distribution is that of Y itself
     _encodings: tuple[Encoding, Encoding]
+    _made: Design | None = None  # what became of the columns of X, if not plain
 
     def __init__(
         self,
@@ -137,6 +154,8 @@ class DistributionRegressor(RegressorMixin, FittedState):
         *,
         kernel_x: Kernel | str = "auto",
         cv: Any = 5,
+        missing: Missing = "allow",
+        unknown: Unknown = "prior",
         random_state: Seed = None,
         executor: Executor | None = None,
         verbose: int = 1,
@@ -146,6 +165,8 @@ class DistributionRegressor(RegressorMixin, FittedState):
         self.distribution = distribution
         self.kernel_x = kernel_x
         self.cv = cv
+        self.missing = missing
+        self.unknown = unknown
         self.random_state = random_state
         self.executor = executor
         self.verbose = verbose
@@ -174,8 +195,9 @@ class DistributionRegressor(RegressorMixin, FittedState):
             The model itself.
         """
         self._check()
-        seed, how = self.random_state, {"cv": self.cv, "groups": groups}
-        pair = read_pair(self._name, X, Y, sample_weight, seed, **how)
+        seed, folds = self.random_state, {"cv": self.cv, "groups": groups}
+        how = table_options(self)
+        pair = read_pair(self._name, X, Y, sample_weight, seed, how=how, **folds)
         table = as_table(X, pair.encodings[0], pair.sample.x)
         data = Training.of(pair.sample, table, self.cv, pair.seed)
         if is_discrete(pair.encodings[1], data.given_outcomes):
@@ -243,6 +265,7 @@ class DistributionRegressor(RegressorMixin, FittedState):
         tags.target_tags.multi_output = True
         tags.regressor_tags.poor_score = True  # a skill of 0.5 is much, unlike an R² of it
         tags.input_tags.categorical = tags.input_tags.string = True
+        tags.input_tags.allow_nan = True
         return tags
 
     def _spec(self, seed: int) -> LocationScaleSpec:
@@ -263,7 +286,12 @@ class DistributionRegressor(RegressorMixin, FittedState):
             seeded = dist.random_state is not None
             return dist if seeded else dist.set_params(random_state=seed)
         return JointDistribution(
-            kernel_x, random_state=seed, executor=self.executor, verbose=self.verbose
+            kernel_x,
+            missing=self.missing,
+            unknown=self.unknown,
+            random_state=seed,
+            executor=self.executor,
+            verbose=self.verbose,
         )
 
     def _of_residuals(self, seed: int, kernel_x: Kernel) -> JointDistribution:
@@ -280,6 +308,7 @@ class DistributionRegressor(RegressorMixin, FittedState):
     ) -> Self:
         """Set all fitted attributes; without a model, the distribution is that of Y."""
         learned = pair.columns | {"_encodings": pair.encodings, "_model": model}
+        learned |= {"_made": pair.made}
         learned |= {"distribution_": dist, "direct_": model is None}
         if model is None:
             d = pair.sample.y.d
@@ -292,9 +321,15 @@ class DistributionRegressor(RegressorMixin, FittedState):
             learned |= {"scale_": scale}
         return self._set_fitted(learned)
 
+    @property
+    def encoding_(self) -> Design:
+        """What became of the columns of X."""
+        check_is_fitted(self)
+        return Design.plain(self._encodings[0]) if self._made is None else self._made
+
     def _read(self, method: str, name: str, X: object) -> Rows:
         where = f"{self._name}.{method}"
-        return read_x(self, self._encodings[0], X, where=where, name=name)
+        return read_x(self, self.encoding_, X, where=where, name=name)
 
     def _check(self) -> None:
         """Raise unless the arguments obey their rules."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from jointdist._rules import Text, require
 from jointdist.data.codec import (
+    Added,
     Either,
     Floats,
     Indices,
@@ -17,6 +18,7 @@ from jointdist.data.codec import (
     Whole,
 )
 from jointdist.data.codec import Text as Str
+from jointdist.data.design import Design
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
 from jointdist.data.files import require_codes
@@ -117,6 +119,7 @@ def _register_sample(schema: Schema) -> None:
         rows=Optional(Value(Sample)),
         sums=Optional(Value(SupportSums)),
         frame=Optional(Value(SupportFrame)),
+        made=Added(Value(Design)),
     )
 
 
@@ -186,6 +189,8 @@ def _check_kept(kept: KeptSample) -> None:
     if kept.rows is not None:
         for rows, encoding in zip((kept.rows.x, kept.rows.y), kept.encodings, strict=True):
             require_codes(where, rows, encoding)
+    fine = kept.made is None or kept.made.encoding == kept.encodings[0]
+    require(fine, where, "made", "of the columns of X", Text("others"))
     frames = [] if kept.frame is None else [kept.frame]
     frames += [] if kept.sums is None else [kept.sums.frame]
     expected = [encoding.width for encoding in kept.encodings]

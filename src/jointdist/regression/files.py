@@ -7,6 +7,7 @@ import numpy as np
 
 from jointdist._rules import Text, require
 from jointdist.data.codec import (
+    Added,
     Choice,
     Floats,
     Integers,
@@ -17,6 +18,7 @@ from jointdist.data.codec import (
     Whole,
 )
 from jointdist.data.codec import Text as Str
+from jointdist.data.encoding import Encoding
 from jointdist.kernels.files import kernel_field
 from jointdist.lowrank.files import require_kernel
 from jointdist.regression._foreign_files import Foreign
@@ -55,7 +57,13 @@ def register_regression(schema: Schema, trusted: Collection[str]) -> None:
     schema.register(FoldModels, "fold_models", models=models, where=Str())
     none = Choice(None)
     schema.register(KernelLocation, "kernel_location", model=Value(KernelRegression))
-    schema.register(TreeLocation, "tree_location", model=Value(TreeEnsemble), kernel=none)
+    schema.register(
+        TreeLocation,
+        "tree_location",
+        model=Value(TreeEnsemble),
+        kernel=none,
+        encoding=Added(Value(Encoding)),
+    )
     schema.register(
         RegressorLocation, "regressor_location", model=Value(FoldModels), kernel=none
     )

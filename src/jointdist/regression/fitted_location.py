@@ -1,11 +1,13 @@
 """Fitted regressors of the location: one by one, and as their weighted average."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from jointdist._array import Vector
+from jointdist._array import Vector, to_numpy
+from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
 from jointdist.data.table import Rows
 from jointdist.kernels import Kernel
@@ -14,7 +16,15 @@ from jointdist.regression.out_of_fold import FoldModels
 from jointdist.regression.protocols import Location
 from jointdist.regression.trees import TreeEnsemble
 
-__all__ = ["KernelLocation", "RegressorLocation", "StackedLocation", "TreeLocation"]
+__all__ = [
+    "KernelLocation",
+    "RegressorLocation",
+    "StackedLocation",
+    "TreeLocation",
+    "for_trees",
+]
+
+_BLOCK = 4096  # rows that trees work on at a time: a memory budget
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,10 +91,15 @@ class TreeLocation:
     ----------
     model : TreeEnsemble
         The trees of all folds.
+    kernel : None
+        There is none.
+    encoding : Encoding, optional
+        The columns of X, if some are unused or may be missing.
     """
 
     model: TreeEnsemble
     kernel: Kernel | None = None
+    encoding: Encoding | None = None
 
     def predict(
         self, x: Rows, table: Any, doubt: Vector, executor: Executor | None
@@ -97,7 +112,38 @@ class TreeLocation:
             As for each :class:`Location`.
         """
         del table, doubt
+        if self.encoding is not None:
+            z = for_trees(to_numpy(x.read(0, x.n)), self.encoding)
+            return np.concatenate([self.model.at(part) for part in _parts(z)])
         return self.model.predict(x, executor)
+
+
+def for_trees(z: Vector, encoding: Encoding) -> Vector:
+    """Return encoded rows as trees read them: NaN where an entry is missing.
+
+    Columns that no model acts on are zero.
+
+    Parameters
+    ----------
+    z : array of shape (n, D)
+        The rows, encoded.
+    encoding : Encoding
+        Their columns.
+    """
+    if not encoding.unused and not encoding.neutral:
+        return z
+    found = np.array(z, dtype=np.float64)
+    found[:, list(encoding.unused)] = 0.0
+    for i, neutral in enumerate(encoding.neutral):
+        if neutral is not None:
+            found[found[:, i] == neutral, i] = np.nan
+    return found
+
+
+def _parts(z: Vector) -> Iterator[Vector]:
+    """Yield blocks of rows, as many as trees work on at a time."""
+    for start in range(0, len(z), _BLOCK):
+        yield z[start : start + _BLOCK]
 
 
 @dataclass(frozen=True, eq=False)

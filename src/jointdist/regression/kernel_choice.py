@@ -107,7 +107,9 @@ def _ard(family: Family, X: Vector, U: Vector) -> Family:
         few = np.arange(min(len(X), SETTINGS.ard_first_rows))
         theta = search(few, None, SETTINGS.ard_first_steps)
         if len(X) > len(few):
-            theta = search(_patches(_scaled(family, X, theta)), theta, SETTINGS.ard_second_steps)
+            theta = search(
+                _patches(_scaled(family, X, theta)), theta, SETTINGS.ard_second_steps
+            )
     return with_length_scales(family, theta)
 
 

@@ -167,6 +167,7 @@ def kriging(
     rows = np.array(to_numpy(data.x.read(0, data.n)), dtype=np.float64)  # its own
     workers = executor_for(data.x, executor)
     unit = np.full(rows.shape[1], 1 / SETTINGS.category_distance)
+    unit[list(family.encoding.unused)] = np.inf
     unit[family.numbers] = family.scales
     noise = np.ones(data.n) if w is None else w.mean() / w
     none = np.zeros(targets.shape[1])

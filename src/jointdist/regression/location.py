@@ -14,6 +14,7 @@ from jointdist.regression.fitted_location import (
     RegressorLocation,
     StackedLocation,
     TreeLocation,
+    for_trees,
 )
 from jointdist.regression.kernel_ridge import KernelRegression, kernel_regression
 from jointdist.regression.out_of_fold import out_of_fold, seeded
@@ -126,13 +127,16 @@ def _kernels(
 
 def _boosted(data: Training, family: Family, where: str) -> tuple[Location, Vector]:
     """Return gradient boosting of encoded rows, with out-of-fold forecasts."""
-    categorical = [known is not None for known in family.encoding.categories]
+    encoding = family.encoding
+    categorical = [i in encoding.factors for i in range(encoding.width)]
     regressor = gradient_boosting(categorical, data.sample.n)
-    z = to_numpy(data.sample.x.read(0, data.sample.n))
+    z = for_trees(to_numpy(data.sample.x.read(0, data.sample.n)), encoding)
     rows = z, data.outcomes, data.sample.weights
     models, forecasts = out_of_fold(regressor, *rows, splits=data.splits, where=where)
     compared = np.unique(np.linspace(0, len(z) - 1, _COMPARED).astype(np.intp))
-    return TreeLocation(tree_ensemble(models.models, z[compared])), forecasts
+    trees = tree_ensemble(models.models, z[compared])
+    plain = not (encoding.unused or encoding.neutral)
+    return TreeLocation(trees, encoding=None if plain else encoding), forecasts
 
 
 def _as_given(regressor: Any, data: Training, where: str) -> tuple[Location, Vector]:

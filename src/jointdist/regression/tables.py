@@ -40,5 +40,5 @@ def as_table(X: Any, encoding: Encoding, x: Rows) -> Any:
         The rows, encoded.
     """
     frame = nw.from_native(X, eager_only=True, pass_through=True)
-    as_given = isinstance(frame, nw.DataFrame) or not encoding.numeric
+    as_given = isinstance(frame, nw.DataFrame) or not encoding.numeric or encoding.neutral
     return X if as_given else to_numpy(x.read(0, x.n))
