@@ -34,10 +34,6 @@ class Family:
         The encoding of the table: which columns are numeric.
     scales : tuple of float
         The length scale of each numeric column; empty if there is one kernel only.
-    category_scales : tuple of float, default=()
-        The length scale of each categorical column: rows that differ in it alone have the
-        similarity exp(-1 / scale). Infinite if the column does not count. Empty if there is
-        one kernel only, and for a single column that is categorical.
     given : Kernel, optional
         The kernel, if there is one only.
     name : str, default="common"
@@ -45,14 +41,18 @@ class Family:
     nu : float, default=inf
         The smoothness of the kernel of the numeric columns: that of a Matérn kernel, 0.5,
         1.5 or 2.5, or infinite for a Gaussian kernel.
+    category_scales : tuple of float, default=()
+        The length scale of each categorical column: rows that differ in it alone have the
+        similarity exp(-1 / scale). Infinite if the column does not count. Empty if there is
+        one kernel only, and for a single column that is categorical.
     """
 
     encoding: Encoding
     scales: tuple[float, ...]
-    category_scales: tuple[float, ...] = ()
     given: Kernel | None = None
     name: str = "common"
     nu: float = math.inf
+    category_scales: tuple[float, ...] = ()
 
     @property
     def free(self) -> bool:
@@ -149,12 +149,12 @@ def family_of(
             'a kernel, as kernels.Gaussian(), or "auto"',
         )
         require(good, rows.where, f"kernel_{side}", rule, kernel)
-        return Family(encoding, (), (), cast("Kernel", kernel), "given")
+        return Family(encoding, (), cast("Kernel", kernel), "given")
     numbers, factors = list(encoding.numbers), list(encoding.factors)
     scales = median_scales(rows, numbers, weights, rng) if numbers else ()
     alone = len(factors) == 1 and not numbers
     each = () if alone else category_scales(rows, factors, weights)
-    return Family(encoding, scales, each)
+    return Family(encoding, scales, category_scales=each)
 
 
 def category_scales(
