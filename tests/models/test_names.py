@@ -85,3 +85,45 @@ def test_scores_take_events_by_name(flights, joint):
     expected = scores.brier_score(dist, Y[:9], lambda y: y[:, 0] > 10)
     assert_allclose(found, expected)
     assert scores.negative_probability_share(dist, "dep_delay > 10") == 0
+
+
+def test_a_column_is_chosen_by_name(flights, joint):
+    X, Y = flights
+    dist = joint.given(X[:6])
+    one, both = dist["arr delay"], dist[["arr delay", "dep_delay"]]
+    assert isinstance(one, jd.Conditional)
+    assert_allclose(one.mean(), dist.mean()[:, 1])
+    assert_allclose(both.mean(), dist.mean()[:, ::-1])
+    assert one.encoding.names == ("arr delay",)
+    assert_allclose(one[2:4].mean(), dist[2:4]["arr delay"].mean())
+    outcome = Y["arr delay"][:6]
+    assert set(scores.coverage(one, outcome)) <= {0.0, 1.0}
+    assert ((scores.pit(one, outcome) >= 0) & (scores.pit(one, outcome) <= 1)).all()
+    assert one.plot().get_xlabel() == "arr delay"
+
+
+def test_a_categorical_column_is_chosen_by_name(flights, joint):
+    _, Y = flights
+    dist = joint.given(y=Y[:6])
+    origin = dist["origin"]
+    assert_allclose(origin.to_frame()["JFK"], dist.prob("origin == 'JFK'"), atol=1e-10)
+    assert set(origin.mode()) <= {"EWR", "JFK"}
+    assert set(origin.sample(5, random_state=0).ravel()) <= {"EWR", "JFK"}
+    assert not dist["hour"].is_discrete
+
+
+@pytest.mark.parametrize(
+    ("index", "message"),
+    [
+        (
+            "dest",
+            r"`index` must be one of the columns \['dep_delay', 'arr delay'\].* Got 'dest'",
+        ),
+        (["dep_delay", "dest"], r"one of the columns .* Got 'dest'"),
+        (["dep_delay", "dep_delay"], "must be of columns that are named once"),
+        ([], "a choice of at least one distribution"),
+    ],
+)
+def test_columns_that_cannot_be_chosen(joint, flights, index, message):
+    with pytest.raises(ValueError, match=rf"^Conditional: .*{message}"):
+        joint.given(flights[0][:2])[index]

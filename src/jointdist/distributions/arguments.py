@@ -6,8 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jointdist._array import Vector
-from jointdist._rules import Text, require
+from jointdist._rules import Text, refusal, require
 from jointdist.data.encoding import Encoding
+from jointdist.distributions.protocols import Projection
+from jointdist.errors import SignedDistributionWarning, warn_user
 
 __all__ = [
     "Points",
@@ -15,7 +17,9 @@ __all__ = [
     "decoded_or_none",
     "levels_of",
     "points_of",
+    "reported",
     "require_numbers",
+    "roots_of",
     "within_numbers",
 ]
 
@@ -145,3 +149,37 @@ def decoded_or_none(encoding: Encoding, points: Vector) -> NDArray[Any]:
     found = decoded(encoding, np.where(none[..., None], 0.0, points)).astype(object)
     found[none] = None
     return found
+
+
+def roots_of(variances: Vector) -> Vector:
+    """Return standard deviations; NaN, with a warning, where a variance is negative.
+
+    Parameters
+    ----------
+    variances : array
+        The variances.
+    """
+    if (variances < 0).any():
+        msg = (
+            f"Conditional.std: the variance of {(variances < 0).sum()} signed distributions "
+            "is negative, and the result NaN. Raise `regularization`, or ask the model for "
+            "`positivity`."
+        )
+        warn_user(msg, SignedDistributionWarning)
+    found: Vector = np.sqrt(np.where(variances < 0, np.nan, variances))
+    return found
+
+
+def reported(report: Projection | None) -> Projection:
+    """Return how far distributions are from signed ones; raise if they are not projected.
+
+    Parameters
+    ----------
+    report : Projection or None
+        How far.
+    """
+    if report is None:
+        rule = 'of a model with positivity "projected" or "isotonic"'
+        where, got = "Conditional.projection", Text("not projected")
+        raise ValueError(refusal(where, "the distribution", rule, got))
+    return report

@@ -60,7 +60,7 @@ class DeviceConditional(Conditional):
         self._array = array[:1, :]
 
     def __getitem__(self, index: Any) -> "DeviceConditional":
-        """Return the chosen distributions; a single number gives one distribution."""
+        """Return the chosen distributions, or those of the columns of given names."""
         chosen = in_host_memory(self)[index].distributions
         return DeviceConditional(chosen, self._array)
 
