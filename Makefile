@@ -9,7 +9,7 @@ EXPERIMENTS := gaussian tolerance uniform cauchy speed famafrench
 PRESET ?= quick
 JOBS ?= 1
 
-.PHONY: demo test lint unit bench peers quality experiments experiments-quick $(EXPERIMENTS) pages clean
+.PHONY: demo test lint unit soak bench peers quality experiments experiments-quick $(EXPERIMENTS) pages clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
@@ -26,6 +26,10 @@ lint: $(VENV)/.dev
 
 unit: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses=auto --dist=worksteal
+
+# More of what quick tests check: many interrupts, all candidates, larger samples.
+soak: $(VENV)/.dev
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses=auto --dist=worksteal -m long
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/engine.py

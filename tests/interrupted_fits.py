@@ -1,7 +1,7 @@
 """Interrupt fits at random moments, or starve them of memory, and print what is left.
 
-``python interrupted_fits.py interrupt NAME MOMENTS`` and ``... starve NAME``, in a process of its
-own; the last line is a JSON object.
+``python interrupted_fits.py interrupt MOMENTS NAME ...`` and ``... starve NAME``, in a process of
+its own; the last line is a JSON object: what was found, by name.
 """
 
 import copy
@@ -152,9 +152,10 @@ def in_thread(work):
 
 
 if __name__ == "__main__":
-    how, name, *rest = sys.argv[1:]
+    how, *rest = sys.argv[1:]
     if how == "interrupt":
-        found = list(interrupt(name, int(rest[0])))
+        moments, *names = rest
+        found = {name: list(interrupt(name, int(moments))) for name in names}
     else:
-        found = in_thread(lambda: list(starve(name)))
+        found = {rest[0]: in_thread(lambda: list(starve(rest[0])))}
     print(json.dumps(found))  # noqa: T201

@@ -13,7 +13,8 @@
   :class:`PolynomialJointDistribution`; :class:`DistributionRegressor`, the most accurate
   forecasts of Y given X; :class:`JointClassifier`; :class:`KernelLogisticRegression`;
   :class:`ConditionalMeanEmbedding`. :class:`ConformalCalibration` recalibrates any of them.
-* ``given`` of a model returns a :class:`Conditional`, which answers all questions.
+* ``given`` of a model returns a :class:`Conditional`, which answers all questions;
+  :func:`given` asks through pipelines and searches.
 * :mod:`jointdist.kernels`, :mod:`jointdist.scores`, :mod:`jointdist.plots`,
   :mod:`jointdist.datasets`; :class:`Selection` and :class:`Executor` are options of models.
 """
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from jointdist.models.jdl import JointDistribution
     from jointdist.models.jpdl import PolynomialJointDistribution
     from jointdist.models.klr import KernelLogisticRegression
+    from jointdist.models.pipelines import given
     from jointdist.models.regressor import DistributionRegressor
     from jointdist.programs.solution import Solution
     from jointdist.selection.specification import Selected, Selection
@@ -76,6 +78,7 @@ __all__ = [
     "ToleranceWarning",
     "UnseenCategoryWarning",
     "datasets",
+    "given",
     "kernels",
     "load",
     "pivoted_cholesky",
@@ -99,6 +102,7 @@ _LATER = {  # imported when asked for
     "Selected": "selection.specification",
     "Selection": "selection.specification",
     "Solution": "programs.solution",
+    "given": "models.pipelines",
     "load": "models.files",
     "plots": "",
     "scores": "",

@@ -9,7 +9,7 @@ from scipy.optimize import check_grad
 from scipy.stats import multivariate_normal
 
 from jointdist.data.encoding import Encoding
-from jointdist.kernels import Delta, Gaussian, Matern
+from jointdist.kernels import Gaussian, Hamming, Matern
 from jointdist.kernels.ard import (
     fit_length_scales,
     maximise_evidence,
@@ -39,16 +39,27 @@ def likelihood(theta, Z, U, S, nu):
     return -dist.logpdf(U.T).sum()
 
 
+def indicators(words):
+    """Return the indicators of the categories of each column."""
+    return [(z[:, None] == np.unique(z)).astype(float) for z in words.T]
+
+
 @SMOOTHNESS
 @pytest.mark.parametrize("similar", [False, True])
 def test_is_the_likelihood_of_a_gaussian_process(problem, nu, similar):
     Z, U = problem
-    words = np.arange(30.0)[:, None] % 3
-    S = Delta(0.5)(words, words) if similar else None
+    words = np.c_[np.arange(30) % 3, np.arange(30) // 7 % 2].astype(float)
     one, two = np.array([0.3, -0.5, 1.0, -1.0]), np.array([-1.0, 0.2, 0.0, -2.0])
-    got = [negative_log_evidence(theta, Z, U, S, nu=nu)[0] for theta in (one, two)]
-    matrix = np.ones((30, 30)) if S is None else S
-    truth = [likelihood(theta, Z, U, matrix, nu) for theta in (one, two)]
+    matrices = [np.ones((30, 30))] * 2
+    columns = indicators(words) if similar else []
+    if similar:
+        one, two = (np.insert(t, 3, s) for t, s in ((one, [0.5, -1]), (two, [-2, 0.1])))
+        matrices = [Hamming(tuple(np.exp(-t[3:5])))(words, words) for t in (one, two)]
+    got = [negative_log_evidence(t, Z, U, columns, nu=nu)[0] for t in (one, two)]
+    truth = [
+        likelihood(np.delete(t, [3, 4]) if similar else t, Z, U, matrix, nu)
+        for t, matrix in zip((one, two), matrices, strict=True)
+    ]
     assert_allclose(got[0] - got[1], truth[0] - truth[1], rtol=1e-7)
 
 
@@ -56,16 +67,16 @@ def test_is_the_likelihood_of_a_gaussian_process(problem, nu, similar):
 @pytest.mark.parametrize("similar", [False, True])
 def test_gradient(problem, nu, similar):
     Z, U = problem
-    words = np.arange(30.0)[:, None] % 3
-    S = Delta(0.5)(words, words) if similar else None
+    words = np.c_[np.arange(30) % 3, np.arange(30) // 7 % 2].astype(float)
+    columns = [one / np.sqrt(2.0) for one in indicators(words)] if similar else []
 
     def value(theta):
-        return negative_log_evidence(theta, Z, U, S, nu=nu)[0]
+        return negative_log_evidence(theta, Z, U, columns, nu=nu)[0]
 
     def slope(theta):
-        return negative_log_evidence(theta, Z, U, S, nu=nu)[1]
+        return negative_log_evidence(theta, Z, U, columns, nu=nu)[1]
 
-    for theta in np.random.default_rng(1).normal(size=(3, 4)):
+    for theta in np.random.default_rng(1).normal(size=(3, 4 + len(columns))):
         assert check_grad(value, slope, theta) < 1e-4
 
 
@@ -102,9 +113,9 @@ def test_first_guesses_do_not_matter():
         size=(60, 1)
     )
     encoding = Encoding((None, None, ("a", "b")))
-    plain = Family(encoding, (1.0, 1.0), nu=1.5)
+    plain = Family(encoding, (1.0, 1.0), nu=1.5, category_scales=(1.0,))
     found = with_length_scales(plain, fit_length_scales(plain, X, T))
-    other = Family(encoding, (4.0, 0.5), nu=1.5)
+    other = Family(encoding, (4.0, 0.5), nu=1.5, category_scales=(1.0,))
     again = with_length_scales(other, fit_length_scales(other, X * [4.0, 0.5, 1.0], T))
     assert_allclose(np.array(again.scales) / [4.0, 0.5], found.scales)
     ignored = Family(Encoding((None, None)), (1.0, 1.0), nu=1.5)

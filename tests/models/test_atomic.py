@@ -26,9 +26,14 @@ from jointdist.kernels import Delta, Gaussian
 
 TESTS = Path(__file__).parents[1]
 HOME = str(Path(jd.__file__).parent)
-# Interrupts in all; for slow fits few, so that the tests stay fast.
-MOMENTS = dict.fromkeys(CASES, 52) | {"default": 8, "kernel": 46, "auto": 6}
 QUICK = [name for name in CASES if name not in ("auto", "default")]
+# Interrupts of each case: few, in few processes, and many in `make soak`.
+FEW = [pytest.param(QUICK, 14, id="quick"), pytest.param(["auto"], 6, id="auto")]
+MANY = dict.fromkeys(CASES, 104) | {"default": 16, "kernel": 92, "auto": 12}
+SOAK = [
+    pytest.param([name], moments, id=f"{name}, many", marks=pytest.mark.long)
+    for name, moments in MANY.items()
+]
 
 
 def child(*arguments, threads):
@@ -42,22 +47,31 @@ def child(*arguments, threads):
     return json.loads(run.stdout)
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_an_interrupt_at_any_moment_leaves_the_model_as_it_was(name):
-    threads = "1" if name == "auto" else "2"  # boosting spins where cores are few
-    found = child("interrupt", name, str(MOMENTS[name]), threads=threads)
+@pytest.mark.parametrize(("names", "moments"), FEW + SOAK)
+def test_an_interrupt_at_any_moment_leaves_the_model_as_it_was(names, moments):
+    threads = "1" if "auto" in names else "2"  # boosting spins where cores are few
+    found = child("interrupt", str(moments), *names, threads=threads)
     allowed = {True: {"as before", "finished"}, False: {"not fitted", "finished"}}
-    for each in found:
-        assert each["state"] in allowed[each["fitted"]] | {"in time"}, each
-        assert not each["left"], each
-    states = Counter(each["state"] for each in found)
-    assert states["as before"] >= 2
-    assert states["not fitted"] >= 1
+    assert list(found) == names
+    for name, ends in found.items():
+        for each in ends:
+            assert each["state"] in allowed[each["fitted"]] | {"in time"}, (name, each)
+            assert not each["left"], (name, each)
+        states = Counter(each["state"] for each in ends)
+        assert states["as before"] >= 2, name
+        assert states["not fitted"] >= 1, name
 
 
-@pytest.mark.parametrize("name", ["joint", "polynomial", "embedding"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "embedding",
+        pytest.param("joint", marks=pytest.mark.long),
+        pytest.param("polynomial", marks=pytest.mark.long),
+    ],
+)
 def test_a_lack_of_memory_leaves_the_model_as_it_was(name):
-    found = child("starve", name, threads="1")
+    found = child("starve", name, threads="1")[name]
     for each in found:
         kept = "as before" if each["fitted"] else "not fitted"
         assert each["state"] in {kept, "in time"}, each
@@ -107,9 +121,9 @@ class Calls:
         return calls.seen
 
 
-def moments(total):
+def moments(total, base):
     """Return numbers of calls: early ones, late ones, and some between, in powers."""
-    powers = [int(2.5**i) for i in range(30)]
+    powers = [int(base**i) for i in range(100)]
     return sorted({at for p in powers for at in (p, total - p + 1) if 1 <= at <= total})
 
 
@@ -119,15 +133,22 @@ def unchanged(model, fitted):
     return own.keys() == old.keys() and all(own[name] is old[name] for name in old)
 
 
+# Powers of which numbers of calls: the smaller, the more errors.
+at_some_calls = pytest.mark.parametrize(
+    "base", [6.0, pytest.param(1.5, marks=pytest.mark.long)], ids=["few", "many"]
+)
+
+
 @swallowed
+@at_some_calls
 @pytest.mark.parametrize("name", QUICK)
-def test_an_error_in_any_call_leaves_the_model_as_it_was(name):
+def test_an_error_in_any_call_leaves_the_model_as_it_was(name, base):
     case, (fitted, before) = CASES[name], first(name)
     stopped = 0
     with threadpool_limits(2, user_api="blas"):
         for work in updated(case).values():
             total = Calls.count(lambda work=work: work(copy.copy(fitted)))
-            for at in moments(total):
+            for at in moments(total, base):
                 model = copy.copy(fitted)
                 error = Calls(at).during(lambda work=work, model=model: work(model))
                 if error is not None:
@@ -139,11 +160,12 @@ def test_an_error_in_any_call_leaves_the_model_as_it_was(name):
 
 
 @swallowed
+@at_some_calls
 @pytest.mark.parametrize("name", QUICK)
-def test_an_error_in_any_call_of_a_first_fit_leaves_the_model_not_fitted(name):
+def test_an_error_in_any_call_of_a_first_fit_leaves_the_model_not_fitted(name, base):
     case = CASES[name]
     total = Calls.count(case.fitted)
-    for at in moments(total)[::2]:
+    for at in moments(total, base):
         model = clone(case.estimator)
         if Calls(at).during(lambda model=model: model.fit(*case.rows(0))) is not None:
             assert vars(model).keys() == vars(case.estimator).keys(), at

@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+from few_candidates import few_candidates
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import brier_score_loss, log_loss
 
@@ -18,9 +19,14 @@ ALL = {*FREE, *CONSTRAINED, *famafrench.PROJECTED}
 FITTED = sorted(ALL - {"constant"})
 
 
+@pytest.fixture(autouse=True)
+def _quickly(monkeypatch):
+    few_candidates(monkeypatch)
+
+
 @cache
 def tiny():
-    """Return the table of the smallest preset."""
+    """Return the table of the smallest preset, with few candidates."""
     todo = settings_of(STUDY, "tiny")
     return pd.DataFrame([{**one, **row} for one in todo for row in STUDY.compute(one)])
 

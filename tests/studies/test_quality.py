@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from few_candidates import few_candidates
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import integrate, stats
 
@@ -249,6 +250,7 @@ def test_unknown_sets_are_refused(capsys):
 
 @pytest.mark.parametrize("study", SECTIONS.values(), ids=lambda study: study.name)
 def test_a_tiny_evaluation_resumes(study, tmp_path, monkeypatch, capsys):
+    few_candidates(monkeypatch)
     monkeypatch.setitem(gaussian.SETS, "gaussian, small", (60, 30))
     monkeypatch.setitem(vector.SETS, "waves, small", (40, 20))
     monkeypatch.setattr(uci, "simulated", partial(uci.simulated, n=50, tests=30))

@@ -5,7 +5,7 @@ categories are replaced by codes, times by seconds.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -108,8 +108,13 @@ class Encoding:
     def take(self, columns: Sequence[int]) -> "Encoding":
         """Return the encoding of some columns, in the given order."""
         names = None if self.names is None else tuple(self.names[i] for i in columns)
-        return replace(
-            self, categories=tuple(self.categories[i] for i in columns), names=names
+        return Encoding(
+            tuple(self.categories[i] for i in columns),
+            names,
+            tuple(self.kinds[i] for i in columns if self.kinds),
+            tuple(self.zones[i] for i in columns if self.zones),
+            tuple(self.neutral[i] for i in columns if self.neutral),
+            tuple(k for k, i in enumerate(columns) if i in self.unused),
         )
 
     def encode(self, data: object, *, where: str, name: str, vector: bool = False) -> Rows:
@@ -173,6 +178,8 @@ class Encoding:
             columns = [RawColumn("number", z) for z in rows.table().T]
         same, rule = len(columns) == self.width, f"a table of {self.width} columns"
         require(same, where, name, rule, len(columns))
+        some, rule = len(columns[0].values) > 0, "a table with at least one row"
+        require(some, where, name, rule, Text("none"))
         return self.codes(columns, where, name, unseen)
 
     def codes(

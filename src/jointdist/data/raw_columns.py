@@ -132,7 +132,7 @@ def raw_columns(
     if isinstance(frame, nw.Series):
         return reader.of_series([frame]) if vector else None
     if isinstance(frame, nw.DataFrame):
-        return reader.of_series([frame[column] for column in frame.columns])
+        return reader.of_series([frame.get_column(column) for column in frame.columns])
     if isinstance(data, np.ma.MaskedArray) and data.dtype.kind in "biuf":
         data = np.ma.filled(data.astype(np.float64), np.nan)
     if not is_array(data) and getattr(data, "ndim", 2) == 1:
@@ -190,8 +190,10 @@ class _Reader:
     def of_series(self, columns: list[nw.Series[Any]]) -> list[RawColumn] | None:
         """Return the columns of a data frame."""
         kinds = [_kind(column) for column in columns]
-        if any(kind is None for kind in kinds) or not columns or not len(columns[0]):
+        if any(kind is None for kind in kinds) or not columns:
             return None  # the reader of numbers has a message
+        if not len(columns[0]):
+            return [RawColumn("number", np.empty(0)) for _ in columns]
         if all(kind == "number" for kind in kinds) and not any(map(_has_missing, columns)):
             return None
         return [

@@ -10,8 +10,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from jointdist._params import NestedParameters
+from jointdist.models.scorer_names import register_scorers
 
 __all__ = ["FittedState"]
+
+register_scorers()  # here, as every estimator comes by
 
 
 def _is_mutable(value: object) -> bool:

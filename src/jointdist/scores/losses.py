@@ -9,11 +9,12 @@ from numpy.typing import ArrayLike
 from jointdist._array import Vector
 from jointdist._rules import Text, is_number, require
 from jointdist.distributions.conditional import Conditional
-from jointdist.scores.outcomes import column_of, outcomes_of
+from jointdist.scores.outcomes import column_of, loss_not_scorer, outcomes_of
 
 __all__ = ["crps", "energy_score", "log_score"]
 
 
+@loss_not_scorer('"neg_crps"')
 def crps(dist: Conditional, y: object) -> Vector:
     r"""Return the continuous ranked probability scores; lower is better.
 
@@ -47,6 +48,7 @@ def crps(dist: Conditional, y: object) -> Vector:
     return pairs.dists.energy_scores(pairs.points)[0]
 
 
+@loss_not_scorer('"neg_energy_score"')
 def energy_score(dist: Conditional, y: object, *, units: ArrayLike | None = None) -> Vector:
     r"""Return the energy scores, the CRPS of several columns or categories; lower is better.
 
@@ -91,6 +93,7 @@ def energy_score(dist: Conditional, y: object, *, units: ArrayLike | None = None
     return scores / unit if width == 1 and dists.encoding.numeric else scores
 
 
+@loss_not_scorer('"neg_log_score"')
 def log_score(dist: Conditional, y: object, *, floor: float = 0.0) -> Vector:
     """Return minus the logarithm of the density at the outcomes; lower is better.
 

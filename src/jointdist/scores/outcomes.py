@@ -1,6 +1,8 @@
 """Distributions and observed outcomes, checked."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import wraps
+from typing import NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +18,14 @@ __all__ = [
     "Outcomes",
     "column_of",
     "distributions_of",
+    "loss_not_scorer",
     "or_nan",
     "outcomes_of",
     "require_column",
 ]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Outcomes(NamedTuple):
@@ -75,6 +81,31 @@ def distributions_of(where: str, dist: Conditional) -> Distributions:
     rule, got = "a Conditional, as `given` returns it", Text(type(dist).__name__)
     require(isinstance(dist, Conditional), where, "dist", rule, got)
     return dist.distributions
+
+
+def loss_not_scorer(scorer: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Return a decorator of losses that names the scorer to those who take a loss for one.
+
+    scikit-learn calls what is given as ``scoring`` with an estimator, X and y.
+
+    Parameters
+    ----------
+    scorer : str
+        What to give as ``scoring`` instead.
+    """
+
+    def decorate(loss: Callable[P, T]) -> Callable[P, T]:
+        @wraps(loss)
+        def checked(*args: P.args, **options: P.kwargs) -> T:
+            estimator, where = args[0] if args else None, getattr(loss, "__name__", "")
+            rule = f"a Conditional, as `given` returns it; `scoring` needs {scorer}"
+            got = Text(f"the estimator {type(estimator).__name__}")
+            require(not hasattr(estimator, "fit"), where, "dist", rule, got)
+            return loss(*args, **options)
+
+        return checked
+
+    return decorate
 
 
 def require_column(where: str, dist: Conditional) -> Distributions:

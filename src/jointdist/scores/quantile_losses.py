@@ -6,11 +6,12 @@ from numpy.typing import ArrayLike
 from jointdist._array import Vector
 from jointdist.distributions.conditional import Conditional
 from jointdist.distributions.device_answers import in_host_memory
-from jointdist.scores.outcomes import column_of
+from jointdist.scores.outcomes import column_of, loss_not_scorer
 
 __all__ = ["interval_score", "pinball_loss"]
 
 
+@loss_not_scorer("`make_distribution_scorer(pinball_loss, levels=...)`")
 def pinball_loss(dist: Conditional, y: object, levels: ArrayLike) -> Vector:
     """Return the pinball losses of quantiles; lower is better.
 
@@ -47,6 +48,7 @@ def pinball_loss(dist: Conditional, y: object, levels: ArrayLike) -> Vector:
     return np.maximum(p * away, (p - 1) * away)
 
 
+@loss_not_scorer('"neg_interval_score"')
 def interval_score(dist: Conditional, y: object, level: float = 0.9) -> Vector:
     """Return the interval scores of central intervals, by Winkler; lower is better.
 

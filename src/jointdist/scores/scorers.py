@@ -1,14 +1,14 @@
 """Scorers for scikit-learn's model selection: the greater, the better."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
-from jointdist._rules import Text, require
+from jointdist._rules import require
 from jointdist.data.table import as_weights
-from jointdist.distributions.conditional import Conditional
+from jointdist.distributions.last_step import last_step
 from jointdist.scores.losses import crps, energy_score, log_score
 from jointdist.scores.outcomes import outcomes_of
 from jointdist.scores.quantile_losses import interval_score
@@ -29,7 +29,7 @@ class DistributionScorer:
 
     Ready-made are ``neg_crps``, ``neg_energy_score``, ``neg_interval_score`` (of the central
     90 % interval) and ``neg_log_score``: losses with a minus sign, so that greater is better.
-    :func:`make_distribution_scorer` makes others.
+    scikit-learn knows them by name. :func:`make_distribution_scorer` makes others.
 
     Attributes
     ----------
@@ -39,6 +39,8 @@ class DistributionScorer:
         Its other arguments.
     sign : int
         Minus one for losses, else one.
+    requested : bool, str or None
+        Whether it asks for weights where scikit-learn routes metadata.
 
     Examples
     --------
@@ -48,7 +50,7 @@ class DistributionScorer:
     >>> rng = np.random.default_rng(0)
     >>> x, noise = rng.normal(size=(2, 300))
     >>> model = jd.JointDistribution(random_state=0)
-    >>> found = cross_val_score(model, x[:, None], x + noise, scoring=jd.scores.neg_crps)
+    >>> found = cross_val_score(model, x[:, None], x + noise, scoring="neg_crps")
     >>> found.round(1)  # minus the mean CRPS in each of five folds
     array([-0.5, -0.6, -0.6, -0.6, -0.5])
     """
@@ -56,6 +58,7 @@ class DistributionScorer:
     score: Callable[..., Any]
     options: Mapping[str, Any]
     sign: int
+    requested: bool | str | None = None
 
     def __call__(
         self, estimator: Any, X: Any, y: object, sample_weight: object = None
@@ -73,10 +76,36 @@ class DistributionScorer:
         sample_weight : array of shape (q,), optional
             Weights of the rows.
         """
-        dist = _given(estimator, X)
+        asked = last_step("make_distribution_scorer", estimator)
+        dist = asked.model.given(asked.transformed(X))
         weights = as_weights(sample_weight, outcomes_of(repr(self), dist, y).rows)
         found = np.average(self.score(dist, y, **self.options), axis=0, weights=weights)
         return self.sign * float(np.mean(found))
+
+    def set_score_request(self, *, sample_weight: bool | str | None) -> Self:
+        """Return the scorer with or without a request for weights.
+
+        It matters only if metadata routing of scikit-learn is enabled.
+
+        Parameters
+        ----------
+        sample_weight : bool, str or None
+            Whether weights are passed to the scorer, or the name by which they are passed;
+            with None they must not be passed.
+        """
+        return replace(self, requested=sample_weight)
+
+    def get_metadata_routing(self) -> Any:
+        """Return the request for weights, as metadata routing of scikit-learn needs it."""
+        from sklearn.utils.metadata_routing import MetadataRequest  # noqa: PLC0415
+
+        request = MetadataRequest(owner=self)
+        request.score.add_request(param="sample_weight", alias=self.requested)
+        return request
+
+    def _accept_sample_weight(self) -> bool:
+        """Tell scikit-learn that weights of a search are weights of the score as well."""
+        return True
 
     def __repr__(self) -> str:
         parts = [getattr(self.score, "__name__", repr(self.score))]
@@ -126,18 +155,3 @@ neg_crps = make_distribution_scorer(crps)
 neg_energy_score = make_distribution_scorer(energy_score)
 neg_interval_score = make_distribution_scorer(interval_score)
 neg_log_score = make_distribution_scorer(log_score)
-
-
-def _given(estimator: Any, X: Any) -> Conditional:
-    """Return the distributions of an estimator, also in a search or a pipeline."""
-    from sklearn.pipeline import Pipeline  # noqa: PLC0415  # takes a second
-
-    model = getattr(estimator, "best_estimator_", estimator)
-    if isinstance(model, Pipeline):
-        before = model[:-1]
-        return _given(model[-1], before.transform(X) if len(before) else X)
-    rule = "a model with a method `given`, or a pipeline or search with one"
-    ok, got = callable(getattr(model, "given", None)), Text(type(model).__name__)
-    require(ok, "make_distribution_scorer", "estimator", rule, got)
-    dist: Conditional = model.given(X)
-    return dist
