@@ -96,7 +96,7 @@ def test_positivity_everywhere_needs_bounded_kernels(name, positivity):
         ((X, np.zeros((60, 1, 1))), r"`Y` must be a vector or a table of rows\. Got shape"),
         (
             (X, np.where(Y > 1, np.nan, Y)),
-            r"`Y` must be finite.*Got nan at row \d+, column 0",
+            r"`Y` must be complete, .*Got \d+ missing in column 0, at rows",
         ),
         ((X, Y, [1.0]), r"`sample_weight` must be one number for each of the 60 rows"),
         ((X, Y, -np.ones(60)), r"`sample_weight` must be zero or positive\. Got -1\.0"),
@@ -144,7 +144,10 @@ def test_pairs_have_the_columns_of_the_fit(model, method):
         ({"x": X, "y": Y}, r"`x, y` must be given one or the other\. Got both"),
         ({"x": np.zeros(2)}, r"`x` must be a table .*Reshape your data to \(1, "),
         ({"x": np.zeros((1, 2, 1))}, r"`x` must be a table of n rows and d columns"),
-        ({"x": [["oak", 1.0]]}, r"`x` must be numeric\. Got values of type <U"),
+        (
+            {"x": [["oak", 1.0]]},
+            r"`x` must be numeric\. Got strings, as 'oak', in column 0",
+        ),
         ({"x": [[0.0, np.nan]]}, r"`x` must be finite, .*Got nan at row 0, column 1"),
         ({"y": X}, r"`y` must be a table of 1 columns\. Got 2"),
         ({"y": 1.0}, r"`y` must be a vector or a table of rows\. Got .*brackets"),
@@ -230,8 +233,8 @@ def test_levels_are_between_zero_and_one(dist, levels):
     [
         ([1.0, 2.0], r"one point for each of the 9 distributions if not `grid`\. Got 2"),
         ([[1.0, 2.0]], r"a table of 1 columns\. Got 2"),
-        (np.nan, r"finite, without NaN or infinity\. Got nan at row 0"),
-        ("oak", r"numeric\. Got values of type <U"),
+        (np.nan, r"complete, .*Got 1 missing in column 0, at rows 0"),
+        ("oak", r"numeric\. Got strings, as 'oak', in column 0"),
     ],
 )
 def test_points_are_those_of_the_side(dist, points, message):

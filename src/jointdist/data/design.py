@@ -82,7 +82,7 @@ class Design:
     @property
     def is_plain(self) -> bool:
         """Whether the columns of numbers are those of the table, all of them complete."""
-        return not self.parts and not self.shown.neutral
+        return not self.parts and not self.complete and self.shown == self.encoding
 
     @property
     def embeddings(self) -> list[Embedding]:

@@ -184,8 +184,8 @@ class PairedData:
         Random numbers from the estimator's ``random_state``.
     seed : int
         A seed drawn from it.
-    design : Design
-        What became of the columns of X.
+    made : Design, optional
+        What became of the columns of X, if it is not plain.
     """
 
     sample: Sample
@@ -193,12 +193,7 @@ class PairedData:
     columns: dict[str, Any]
     rng: np.random.Generator
     seed: int
-    design: Design
-
-    @property
-    def made(self) -> Design | None:
-        """What became of the columns of X, if it is not plain."""
-        return None if self.design.is_plain else self.design
+    made: Design | None = None
 
     @property
     def splits(self) -> list[Split] | None:
@@ -268,7 +263,8 @@ def read_pair(
     reader = BaseEstimator()  # so that a fit that fails leaves no trace
     validate_data(reader, X, reset=True, skip_check_array=True)
     encodings = design.encoding, y.encoding
-    return PairedData(sample, encodings, vars(reader), rng, seed, design)
+    made = None if design.is_plain else design
+    return PairedData(sample, encodings, vars(reader), rng, seed, made)
 
 
 def require_columns(model: BaseEstimator, X: Any) -> None:

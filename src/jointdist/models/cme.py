@@ -409,6 +409,6 @@ class ConditionalMeanEmbedding(DistributionEstimator):
     def _anew(self, kept: KeptSample) -> Self:
         """Fit with the hyperparameters that were selected, but new landmarks."""
         rng, seed = np.random.default_rng(self._seed), self._seed
-        common = self._columns, rng, seed, kept.design
+        common = self._columns, rng, seed, kept.made
         data = PairedData(kept.all_rows, kept.encodings, *common)
         return self._learn_anew(data, self._chosen)

@@ -4,8 +4,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from jointdist._array import Index, Vector
 from jointdist._rules import Seed, Text, generator, is_whole, require
+from jointdist.distributions.columns import select_columns
 from jointdist.distributions.conditional import Conditional
 from jointdist.distributions.device_answers import answering
+from jointdist.distributions.linear import LinearDistributions
+from jointdist.distributions.protocols import Distributions
 from jointdist.models._arguments import y_for_Y
 from jointdist.models.base import DistributionEstimator
 from jointdist.models.dependence import Dependence, dependence
@@ -42,7 +45,7 @@ class JointEstimator(DistributionEstimator):
             rows = self._read_x("given", "x", x).kept()
             return answering(self._fitted.of_y(rows), rows)
         rows = self._encodings[1].encode(y, where=where, name="y", vector=True).kept()
-        return answering(self._fitted.of_x(rows), rows)
+        return answering(self._shown(self._fitted.of_x(rows)), rows)
 
     def marginal(self, of: str) -> Conditional:
         """Return the marginal distribution of X or of Y under the model, Eq. `QXYeq`.
@@ -55,7 +58,16 @@ class JointEstimator(DistributionEstimator):
         check_is_fitted(self)
         require(of in ("x", "y"), f"{self._name}.marginal", "of", 'one of "x" and "y"', of)
         joint = self._fitted
-        return Conditional(joint.marginal_y() if of == "y" else joint.marginal_x())
+        if of == "y":
+            return Conditional(joint.marginal_y())
+        return Conditional(self._shown(joint.marginal_x()))
+
+    def _shown(self, dists: LinearDistributions) -> Distributions:
+        """Return distributions of X in the columns of the table."""
+        shown = self._design.shown
+        if shown == dists.encoding:
+            return dists
+        return select_columns(dists, range(shown.width), shown)
 
     @y_for_Y
     def ratio(self, X: object, Y: object, *, grid: bool = False) -> Vector:

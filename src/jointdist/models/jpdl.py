@@ -392,7 +392,7 @@ class PolynomialJointDistribution(JointEstimator):
             warn_user(msg, ToleranceWarning)
             return super()._joined(new)
         rng, rows = np.random.default_rng(self._seed), joined(kept.rows, new)
-        common = self._columns, rng, self._seed, kept.design
+        common = self._columns, rng, self._seed, kept.made
         data = PairedData(rows, kept.encodings, *common)
         how = kept.encodings[0], self.degrees_, self._seed
         functions = self._orthonormal(rows, *how)

@@ -297,7 +297,7 @@ class KernelLogisticRegression(ClassifierMixin, FittedState):
         assert kept is not None  # noqa: S101  # for type checkers
         codes = to_numpy(kept.y.read(0, kept.n))[:, 0].astype(np.intp)
         encodings = self._encoding, Encoding((None,))
-        common = self._columns, np.random.default_rng(0), 0, self.encoding_
+        common = self._columns, np.random.default_rng(0), 0, self._made
         pair = PairedData(kept, encodings, *common)
         data = LabelledData(pair, kept, self.classes_, codes)
         blocks = feature_blocks(self, self.basis_x_, kept.x)
