@@ -24,6 +24,10 @@ __all__ = ["Embedding", "OutOfFold", "learn_embedding", "outcome_features"]
 
 _LEADING = 3  # principal components of Y that means are taken of: location, mostly
 _WINSORISED = 0.005, 0.995  # quantiles at which outcomes are cut off: means of few rows
+# Standard errors by which the F statistic of analysis of variance must exceed one: means that
+# differ by less are noise, and all of them zero.
+_ERRORS = 3.0
+_LEAST_ROWS = 8  # of a category whose spread is looked at; a round number
 _ROUNDING = 1e-9  # components of less of the variance are rounding
 
 
@@ -188,9 +192,7 @@ def learn_embedding(
     place = np.where(np.isnan(codes), count, codes).astype(np.intp)
     rows = [np.ones(len(codes), dtype=bool), *folds.fits]
     means = np.stack([shrunken_means(place[r], U[r], w[r], count + 2) for r in rows])
-    apart = np.abs(U - means[folds.table, place])[:, :1]
-    apart = apart - np.average(apart, axis=0, weights=w)
-    spread = np.stack([shrunken_means(place[r], apart[r], w[r], count + 2) for r in rows])
+    spread = np.stack([_shrunken_spread(place[r], U[r, :1], w[r], count + 2) for r in rows])
     tables = np.concatenate([means, spread], axis=2)
     telling = np.abs(tables[0]).max(axis=0) > 0
     return Embedding(column, tables[:, :, telling].copy()) if telling.any() else None
@@ -212,19 +214,37 @@ def shrunken_means(place: Index, U: Vector, w: Vector, count: int) -> Vector:
     count : int
         The number of categories.
     """
-    size = np.bincount(place, w, count)
-    total = float(size.sum())
-    some = np.count_nonzero(size)
+    size: Vector = np.bincount(place, w, count).astype(np.float64)
+    total, some = float(size.sum()), int(np.count_nonzero(size))
+    shape = count, U.shape[1]
     if total <= 0 or some < 2 or total <= some:
-        return np.zeros((count, U.shape[1]))
+        return np.zeros(shape)
     centred = U - (w @ U) / total
     sums = np.stack([np.bincount(place, w * u, count) for u in centred.T], axis=1)
     mean = sums / np.where(size > 0, size, 1.0)[:, None]
-    within = (w @ (centred - mean[place]) ** 2) / (total - some)
-    between = size @ mean**2 - (some - 1) * within
-    between = np.maximum(between / (total - float(size @ size) / total), 0.0)
-    n = size[:, None]
+    freedom = some - 1, total - some
+    within = (w @ (centred - mean[place]) ** 2) / freedom[1]
+    squares = size @ mean**2
+    ratio = squares / np.where(within > 0, freedom[0] * within, 1.0)
+    least = 1 + _ERRORS * np.sqrt(2 / freedom[0] + 2 / freedom[1])
+    between = (squares - freedom[0] * within) / (total - float(size @ size) / total)
+    between = np.where((ratio > least) | (within <= 0), np.maximum(between, 0.0), 0.0)
+    all_of_it = size[:, None] * between + within
     share = np.divide(
-        n * between, n * between + within, where=between > 0, out=np.zeros_like(mean)
+        size[:, None] * between, all_of_it, where=all_of_it > 0, out=np.zeros(shape)
     )
     return share * mean
+
+
+def _shrunken_spread(place: Index, U: Vector, w: Vector, count: int) -> Vector:
+    """Return the shrunken mean distance of a feature from its mean in each category.
+
+    As in Levene's test of equal variances. Categories of few rows tell nothing: their
+    distances are nearly the same.
+    """
+    size: Vector = np.bincount(place, w, count).astype(np.float64)
+    mean = np.bincount(place, w * U[:, 0], count) / np.where(size > 0, size, 1.0)
+    several = size[place] >= _LEAST_ROWS
+    place, n = place[several], size[place[several]]
+    apart = np.abs(U[several, 0] - mean[place]) * np.sqrt(n / (n - 1))
+    return shrunken_means(place, apart[:, None], w[several], count)
