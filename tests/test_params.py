@@ -338,14 +338,13 @@ class TestSearches:
     def test_a_grid_in_a_pipeline(self, family, n_jobs):
         X, y = wavy()
         splits = list(KFold(3).split(X))
+        how = {"positivity": "none", "random_state": 0}  # projections take long
 
         def make(scale, ridge):
-            model = family(
-                Gaussian(scale), Gaussian(), regularization=ridge, random_state=0
-            )
+            model = family(Gaussian(scale), Gaussian(), regularization=ridge, **how)
             return make_pipeline(StandardScaler(), model)
 
-        model = family(Gaussian(), Gaussian(), random_state=0)
+        model = family(Gaussian(), Gaussian(), **how)
         step = family.__name__.lower()
         grid = {
             f"{step}__kernel_x__scale": [0.1, 0.5, 2.0],
@@ -379,9 +378,8 @@ class TestSearches:
 
     def test_halving(self):
         X, y = wavy(240)
-        model = JointDistribution(
-            Gaussian().on(0), Gaussian(), regularization=1e-3, random_state=0
-        )
+        how = {"regularization": 1e-3, "positivity": "none", "random_state": 0}
+        model = JointDistribution(Gaussian().on(0), Gaussian(), **how)
         grid = {"kernel_x__kernel__scale": [0.01, 1.0, 100.0], "tol": [1e-3, 1e-4]}
         search = HalvingGridSearchCV(model, grid, cv=3, random_state=0).fit(X, y)
         assert search.best_params_["kernel_x__kernel__scale"] == 1.0
@@ -390,7 +388,8 @@ class TestSearches:
 
     def test_random_draws(self):
         X, y = wavy()
-        model = ConditionalMeanEmbedding(Gaussian().on(0), Gaussian(), random_state=0)
+        how = {"positivity": "none", "random_state": 0}
+        model = ConditionalMeanEmbedding(Gaussian().on(0), Gaussian(), **how)
         drawn = {
             "kernel_x__kernel__scale": loguniform(0.1, 10.0),
             "regularization": loguniform(1e-4, 1e-1),
@@ -406,6 +405,7 @@ class TestSearches:
     def test_kernels_and_their_scales_together(self):
         X, y = wavy()
         arguments = {"kernel_y": Gaussian(), "regularization": 1e-3, "random_state": 0}
+        arguments["positivity"] = "none"  # projections take long
         model = JointDistribution(**arguments)
         grid = {
             "kernel_x": [Gaussian(), Laplace()],

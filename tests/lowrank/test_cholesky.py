@@ -164,12 +164,12 @@ def test_a_subsample_takes_its_share_of_an_absolute_tolerance(rng):
         assert_array_equal(proposed(1e-3 * trace, False, weights), share)
 
 
-def test_rp_draws_pivots_in_proportion_to_the_residual():
+@pytest.mark.parametrize("runs", [1000, pytest.param(8000, marks=pytest.mark.long)])
+def test_rp_draws_pivots_in_proportion_to_the_residual(runs):
     """The first two pivots have the distribution of the sequential algorithm (chi-square)."""
     X = np.array([[0.0], [0.3], [1.5], [4.0], [9.0]])
     kernel = k.Gaussian(1.0) * k.Polynomial(1)  # unequal diagonal
     K = kernel(X, X)
-    runs = 4000
     counts = np.zeros((5, 5))
     for seed in range(runs):
         low = pivoted_cholesky(

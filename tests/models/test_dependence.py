@@ -26,16 +26,17 @@ def test_both_measures_are_means_over_the_grid(marginals, rng):
     assert_allclose(told.mutual_information, information, rtol=1e-8)
 
 
-def test_p_values_of_independent_data_are_uniform():
-    """On 200 seeds; X skewed, y rounded, to have ties and tails."""
+@pytest.mark.parametrize("seeds", [80, pytest.param(400, marks=pytest.mark.long)])
+def test_p_values_of_independent_data_are_uniform(seeds):
+    """X skewed, y rounded, to have ties and tails."""
     found = []
-    for seed in range(200):
+    for seed in range(seeds):
         rng = np.random.default_rng(seed)
         X, y = rng.exponential(size=(60, 1)), rng.normal(size=60).round(1)
         kernels = {"kernel_x": Gaussian(0.7), "kernel_y": Gaussian(0.7)}
         fit = model(X, y, max_rank=8, tol=0.05, regularization=1e-3, **kernels)
         found.append(fit.dependence(permutations=99, random_state=seed).p_value)
-    jitter = np.random.default_rng(0).random(200) / 100
+    jitter = np.random.default_rng(0).random(seeds) / 100
     assert kstest(np.asarray(found) - jitter, "uniform").pvalue > 0.01
     assert min(found) >= 0.01
 
@@ -59,10 +60,11 @@ def test_weights_count(rng):
     assert_allclose(a.mutual_information, b.mutual_information, rtol=1e-6)
 
 
-def test_p_values_are_uniform_also_where_weights_depend_on_y():
+@pytest.mark.parametrize("seeds", [50, pytest.param(200, marks=pytest.mark.long)])
+def test_p_values_are_uniform_also_where_weights_depend_on_y(seeds):
     """As when classes are balanced by weights."""
     found = []
-    for seed in range(100):
+    for seed in range(seeds):
         rng = np.random.default_rng(seed)
         X, y = rng.normal(size=(120, 1)), (rng.random(120) < 0.1) + 0.0
         w = np.where(y == 1, 9.0, 1.0)
@@ -75,7 +77,7 @@ def test_p_values_are_uniform_also_where_weights_depend_on_y():
         )
         told = fit.fit(X, y, sample_weight=w).dependence(permutations=99, random_state=seed)
         found.append(told.p_value)
-    jitter = np.random.default_rng(0).random(100) / 100
+    jitter = np.random.default_rng(0).random(seeds) / 100
     assert kstest(np.asarray(found) - jitter, "uniform").pvalue > 0.01
 
 

@@ -48,8 +48,9 @@ def rows(n=N, seed=0):
 
 
 def fitted(X, Y, kernel_x=GAUSSIAN, kernel_y=GAUSSIAN, **kwargs):
-    """Return a model that has nothing to choose."""
-    how = {"regularization": 1e-3, "tol": 1e-2, "random_state": 0} | kwargs
+    """Return a model that has nothing to choose and, by default, does not project."""
+    how = {"regularization": 1e-3, "tol": 1e-2, "random_state": 0, "positivity": "none"}
+    how |= kwargs
     return JointDistribution(kernel_x, kernel_y, **how).fit(X, Y)
 
 
@@ -66,7 +67,7 @@ def plain():
     rng = np.random.default_rng(1)
     x = rng.normal(size=(400, 1))
     y = x[:, 0] + 0.5 * rng.normal(size=400)
-    return SimpleNamespace(X=x, y=y, model=fitted(x, y))
+    return SimpleNamespace(X=x, y=y, model=fitted(x, y, positivity="projected"))
 
 
 @dataclass

@@ -170,7 +170,7 @@ def test_other_parameters_keep_their_rules():
 def test_a_loss_that_is_taken_for_a_scorer_names_the_scorer(loss, scorer):
     message = (
         rf"{loss}: `dist` must be a Conditional, as `given` returns it; `scoring` needs "
-        rf"{scorer}\. Got the estimator JointDistribution\."
+        rf"{scorer}\. Got JointDistribution\."
     )
     with pytest.raises(ValueError, match=f"^{message}$"):
         cross_val_score(

@@ -2,7 +2,7 @@
 
 import io
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache, partial, wraps
 
 import numpy as np
 import pytest
@@ -24,10 +24,24 @@ from jointdist.selection.kernel_search import KernelSearch, _Candidates
 from jointdist.selection.length_scales import descend
 from jointdist.selection.risk import Outcomes, Trial, ratio_risk
 
+
+def signed(make):
+    """Return a class whose distributions are signed by default: projections select nothing."""
+
+    @wraps(make, updated=())
+    def made(*args, **options):
+        return make(*args, **{"positivity": "none"} | options)
+
+    return made
+
+
 JD, CME, JPDL = (
-    jd.JointDistribution,
-    jd.ConditionalMeanEmbedding,
-    jd.PolynomialJointDistribution,
+    signed(make)
+    for make in (
+        jd.JointDistribution,
+        jd.ConditionalMeanEmbedding,
+        jd.PolynomialJointDistribution,
+    )
 )
 QUICK = jd.Selection(regularizations=[1e-4, 1e-2, 1.0])
 ONCE = jd.Selection(cv=0.2)  # one part held out, where the number of parts is not the point
@@ -268,7 +282,8 @@ class TestSubtraction:
     def test_embeddings_without_mass_have_no_skill(self):
         """Their means tend to zero, which laws divided by the mass would not tell."""
         X, y = data(200)
-        model = CME(selection=ONCE, random_state=0).fit(X, 10 + y)
+        proper = {"positivity": "projected", "selection": ONCE, "random_state": 0}
+        model = CME(**proper).fit(X, 10 + y)
         assert_allclose(model.given(X).mass(), 1, atol=0.1)
         assert np.corrcoef(model.predict(X), 10 + y)[0, 1] > 0.7
 

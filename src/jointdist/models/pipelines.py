@@ -39,8 +39,8 @@ def given(estimator: Any, x: object = None, **conditions: Any) -> Conditional:
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
     >>> rng = np.random.default_rng(0)
-    >>> X = 1e3 * rng.normal(size=(200, 2))
-    >>> y = np.sign(X[:, 0]) + rng.normal(size=200)
+    >>> X = 1e3 * rng.normal(size=(100, 2))
+    >>> y = np.sign(X[:, 0]) + rng.normal(size=100)
     >>> model = jd.JointDistribution(random_state=0)
     >>> pipe = make_pipeline(StandardScaler(), model).fit(X, y)
     >>> dist = jd.given(pipe, X[:3])

@@ -55,8 +55,8 @@ def fan(
     >>> import numpy as np
     >>> from jointdist import JointDistribution, plots
     >>> rng = np.random.default_rng(0)
-    >>> X = rng.uniform(size=(500, 2))
-    >>> y = X[:, 0] * (1 + rng.normal(size=500))
+    >>> X = rng.uniform(size=(200, 2))
+    >>> y = X[:, 0] * (1 + rng.normal(size=200))
     >>> ax = plots.fan(JointDistribution(random_state=0).fit(X, y), X, y, column=0)
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['90 %', '50 %', 'median', 'sample']

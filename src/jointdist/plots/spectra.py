@@ -49,7 +49,7 @@ def eigenvalues(model: Any, *, ax: "Axes | None" = None) -> "Axes":
     --------
     >>> import numpy as np
     >>> from jointdist import JointDistribution, plots
-    >>> X = np.random.default_rng(0).normal(size=(600, 2))
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
     >>> ax = plots.eigenvalues(JointDistribution(random_state=0).fit(X, X[:, 0]))
     >>> ax.get_yscale(), len(ax.get_lines())
     ('log', 2)

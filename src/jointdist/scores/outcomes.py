@@ -99,7 +99,7 @@ def loss_not_scorer(scorer: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
         def checked(*args: P.args, **options: P.kwargs) -> T:
             estimator, where = args[0] if args else None, getattr(loss, "__name__", "")
             rule = f"a Conditional, as `given` returns it; `scoring` needs {scorer}"
-            got = Text(f"the estimator {type(estimator).__name__}")
+            got = Text(type(estimator).__name__)
             require(not hasattr(estimator, "fit"), where, "dist", rule, got)
             return loss(*args, **options)
 

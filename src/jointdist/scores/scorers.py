@@ -138,8 +138,8 @@ def make_distribution_scorer(
     >>> from jointdist import scores
     >>> from sklearn.model_selection import cross_val_score
     >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(300, 1))
-    >>> y = X[:, 0] + 0.5 * rng.normal(size=300)
+    >>> X = rng.normal(size=(100, 1))
+    >>> y = X[:, 0] + 0.5 * rng.normal(size=100)
     >>> upper = scores.make_distribution_scorer(scores.pinball_loss, levels=0.9)
     >>> upper
     make_distribution_scorer(pinball_loss, levels=0.9)
