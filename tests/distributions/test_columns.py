@@ -114,8 +114,7 @@ def test_cdfs_and_probabilities(both):
     expected = brute(both, lambda _, e: e.cdf(points[:4]))
     assert_allclose(dist.cdf(points[:4], grid=True), expected, **CLOSE)
     expected = brute(both, lambda _, e: e.expect(e.z.reshape(len(e.z), -1)[:, 0] > 0.3))
-    event = "y > 0.3" if len(both.columns) == 1 else "y0 > 0.3"
-    assert_allclose(dist.prob(event), expected, **CLOSE)
+    assert_allclose(dist.prob(f"y{both.columns[0]} > 0.3"), expected, **CLOSE)
 
 
 def test_quantiles_and_draws(both):
