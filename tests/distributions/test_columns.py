@@ -13,6 +13,8 @@ import jointdist as jd
 from jointdist import scores
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
+from jointdist.distributions import column_support as support_module
+from jointdist.distributions import columns as columns_module
 from jointdist.distributions.columns import select_columns
 from jointdist.distributions.conditional import Conditional
 from jointdist.distributions.location_scale import LocationScale
@@ -194,6 +196,16 @@ def test_densities_of_signed_distributions_have_the_bandwidth_of_the_sample(colu
     assert_allclose(found, w @ bells.T, rtol=1e-8, atol=1e-10)
 
 
+def test_densities_of_many_points_are_those_of_intervals(monkeypatch):
+    at = np.linspace(-2, 2, 30)
+    exact = dist_of("signed")["y1"].pdf(at, grid=True)
+    monkeypatch.setattr(columns_module, "_MANY", N - 1)
+    monkeypatch.setattr(support_module, "_INTERVALS", 60)
+    found = dist_of("signed")["y1"].pdf(at, grid=True)
+    assert_allclose(found, exact, atol=0.02 * exact.max())
+    assert np.abs(found - exact).max() > 0
+
+
 @pytest.mark.parametrize("rounded", [False, True])
 def test_sums_over_cells_that_are_no_intervals(rounded):
     rng = np.random.default_rng(1)
@@ -235,6 +247,8 @@ def test_choices_commute_with_choices_of_conditions():
         assert_array_equal(a.quantile(LEVELS), b.quantile(LEVELS))
         assert_allclose(a.mean(), b.mean(), **CLOSE)
         assert_allclose(a.pdf(0.3), b.pdf(0.3), **CLOSE)
+        if name == "projected":
+            assert_allclose(a.projection().missed, whole[2:5].projection().missed)
         assert_allclose(whole[["y0", "y1"]]["y1"].mean(), whole["y1"].mean(), **CLOSE)
 
 
