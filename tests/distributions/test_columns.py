@@ -13,6 +13,8 @@ import jointdist as jd
 from jointdist import scores
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
+from jointdist.distributions import column_support as support_module
+from jointdist.distributions import columns as columns_module
 from jointdist.distributions.columns import select_columns
 from jointdist.distributions.conditional import Conditional
 from jointdist.distributions.location_scale import LocationScale
@@ -114,8 +116,7 @@ def test_cdfs_and_probabilities(both):
     expected = brute(both, lambda _, e: e.cdf(points[:4]))
     assert_allclose(dist.cdf(points[:4], grid=True), expected, **CLOSE)
     expected = brute(both, lambda _, e: e.expect(e.z.reshape(len(e.z), -1)[:, 0] > 0.3))
-    event = "y > 0.3" if len(both.columns) == 1 else "y0 > 0.3"
-    assert_allclose(dist.prob(event), expected, **CLOSE)
+    assert_allclose(dist.prob(f"y{both.columns[0]} > 0.3"), expected, **CLOSE)
 
 
 def test_quantiles_and_draws(both):
@@ -195,6 +196,16 @@ def test_densities_of_signed_distributions_have_the_bandwidth_of_the_sample(colu
     assert_allclose(found, w @ bells.T, rtol=1e-8, atol=1e-10)
 
 
+def test_densities_of_many_points_are_those_of_intervals(monkeypatch):
+    at = np.linspace(-2, 2, 30)
+    exact = dist_of("signed")["y1"].pdf(at, grid=True)
+    monkeypatch.setattr(columns_module, "_MANY", N - 1)
+    monkeypatch.setattr(support_module, "_INTERVALS", 60)
+    found = dist_of("signed")["y1"].pdf(at, grid=True)
+    assert_allclose(found, exact, atol=0.02 * exact.max())
+    assert np.abs(found - exact).max() > 0
+
+
 @pytest.mark.parametrize("rounded", [False, True])
 def test_sums_over_cells_that_are_no_intervals(rounded):
     rng = np.random.default_rng(1)
@@ -236,6 +247,8 @@ def test_choices_commute_with_choices_of_conditions():
         assert_array_equal(a.quantile(LEVELS), b.quantile(LEVELS))
         assert_allclose(a.mean(), b.mean(), **CLOSE)
         assert_allclose(a.pdf(0.3), b.pdf(0.3), **CLOSE)
+        if name == "projected":
+            assert_allclose(a.projection().missed, whole[2:5].projection().missed)
         assert_allclose(whole[["y0", "y1"]]["y1"].mean(), whole["y1"].mean(), **CLOSE)
 
 

@@ -1,5 +1,6 @@
 """The choice of some of many conditional distributions, or of some of their columns."""
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,8 +46,10 @@ def choose(among: Chosen, key: Any) -> Chosen:
     names = [key] if isinstance(key, str) else key
     if isinstance(names, list) and names and all(isinstance(name, str) for name in names):
         columns = _columns(dists, names)
-        whole = columns == [*range(dists.encoding.width)]
-        return Chosen(select_columns(dists, columns), intervals if whole else None, index)
+        if columns == [*range(dists.encoding.width)]:
+            return among
+        encoding = replace(dists.encoding.take(columns), names=tuple(names))
+        return Chosen(select_columns(dists, columns, encoding), None, index)
     rows = _rows(dists.conditions.n, key)
     return Chosen(
         dists.take(rows),

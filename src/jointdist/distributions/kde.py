@@ -13,6 +13,7 @@ from jointdist._array import Vector
 
 __all__ = [
     "KernelDensity",
+    "gaussian_bells",
     "gaussian_exponents",
     "kernel_density",
     "mixture_density",
@@ -102,6 +103,21 @@ def gaussian_exponents(points: Vector, centres: Vector, variances: Vector) -> Ve
         found += (z[:, None] - centre) ** 2 / variance
     found *= -0.5
     return found
+
+
+def gaussian_bells(points: Vector, centres: Vector, variances: Vector) -> Vector:
+    """Return Gaussian densities at points, ``(k, c)``.
+
+    Parameters
+    ----------
+    points : array of shape (k, d)
+        The points.
+    centres, variances : arrays of shape (c, d)
+        The means and the variances of the columns of each Gaussian.
+    """
+    bells = gaussian_exponents(points, centres, variances)
+    bells -= 0.5 * np.log(2 * np.pi * variances).sum(axis=1)
+    return np.exp(bells, out=bells)
 
 
 def mixture_density(

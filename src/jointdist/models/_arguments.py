@@ -24,6 +24,7 @@ from jointdist.data.design_fit import Outcomes, learn_design
 from jointdist.data.encoding import Encoding, learn_encoding
 from jointdist.data.fold_arguments import is_count, read_folds
 from jointdist.data.folds import Split
+from jointdist.data.one_row import as_question
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows, as_weights
 
@@ -293,13 +294,14 @@ def read_question(
         The fitted model.
     design : Design
         What became of the columns of X.
-    X : array, DataFrame or sequence of shape (q, d)
+    X : array, DataFrame, dict or sequence of shape (q, d)
         The rows. As the argument ``x`` of ``given``, a vector if X has one column.
     where : str
         The method, for messages.
     name : str, default="X"
         The argument, for messages.
     """
+    X = as_question(X, design.shown, where=where, name=name)
     require_columns(model, X)
     vector = name == "x" and model.n_features_in_ == 1
     options = {key: getattr(model, key) for key in ("missing", "unknown")}

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from jointdist._params import NestedParameters
 from jointdist.models.scorer_names import register_scorers
+from jointdist.models._outputs import FrameOutput
 
 __all__ = ["FittedState"]
 
@@ -22,7 +23,7 @@ def _is_mutable(value: object) -> bool:
     return isinstance(value, np.ndarray | dict | list)
 
 
-class FittedState(NestedParameters, BaseEstimator):
+class FittedState(FrameOutput, NestedParameters, BaseEstimator):
     """An estimator whose fitted attributes are set in one place, all or none.
 
     A fit that fails or is interrupted leaves the estimator as it was, fitted or not.

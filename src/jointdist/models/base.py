@@ -12,7 +12,9 @@ from jointdist._array import Vector, to_numpy
 from jointdist._rules import Seed, Text, require
 from jointdist.data.design import Design
 from jointdist.data.encoding import Encoding
+from jointdist.data.events import names_of
 from jointdist.data.executor import Executor
+from jointdist.data.one_row import as_question
 from jointdist.data.table import Rows, as_weights
 from jointdist.distributions.device_answers import answering
 from jointdist.distributions.linear import LinearDistributions
@@ -99,13 +101,15 @@ class DistributionEstimator(RegressorMixin, ExactUpdates):
 
         Parameters
         ----------
-        X : array, DataFrame or sequence of shape (q, d_x)
-            Rows of X.
+        X : array, DataFrame, dict or sequence of shape (q, d_x)
+            Rows of X; a dict of values or a Series for one row.
         """
         check_is_fitted(self)
-        rows = self._read_x("predict", "X", X)
+        X = self._question("predict", "X", X)
+        rows, encoding = self._read_x("predict", "X", X), self._encodings[1]
         dist = answering(self._fitted.of_y(rows), rows)
-        return dist.mean() if self._encodings[1].numeric else dist.mode()
+        found = dist.mean() if encoding.numeric else dist.mode()
+        return self._forecast(found, X, names_of(encoding))
 
     @y_for_Y
     def score(  # pyrefly: ignore[bad-override]  # Y, not y
@@ -237,6 +241,12 @@ class DistributionEstimator(RegressorMixin, ExactUpdates):
         learned |= {"solution_": solution, "coefficients_": solution.value}
         learned |= {"selection_": fit.chosen.selected, "_chosen": fit.chosen}
         return self._set_fitted(learned)
+
+    def _question(self, method: str, name: str, X: object, side: int = 0) -> Any:
+        """Return a question by the names of columns as a table."""
+        where = f"{self._name}.{method}"
+        columns = self._encodings[1] if side else self._design.shown
+        return as_question(X, columns, where=where, name=name)
 
     def _read_x(self, method: str, name: str, X: object) -> Rows:
         where = f"{self._name}.{method}"

@@ -267,9 +267,9 @@ class JointClassifier(ClassifierMixin, FittedState):
             y = encode_conditions(
                 where, y, fitted.kept.encodings[1], fitted.y_given_x.support
             )
-        return self.joint_.given(x=x, y=y)
+        return self._answer(self.joint_.given(x=x, y=y))
 
-    def predict(self, X: object) -> NDArray[Any]:
+    def predict(self, X: object) -> Any:
         """Return the most likely labels.
 
         Parameters
@@ -279,9 +279,9 @@ class JointClassifier(ClassifierMixin, FittedState):
         """
         present, signed = self._signed("predict", X)
         labels: NDArray[Any] = self.classes_[present[signed.argmax(axis=1)]]
-        return labels
+        return self._forecast(labels, X, ("y",))
 
-    def predict_proba(self, X: object) -> Vector:
+    def predict_proba(self, X: object) -> Any:
         """Return the probabilities of the labels, in the order of ``classes_``.
 
         Parameters
@@ -294,12 +294,9 @@ class JointClassifier(ClassifierMixin, FittedState):
         array of shape (q, k)
             Probabilities; they are not negative and have sum one.
         """
-        present, signed = self._signed("predict_proba", X)
-        proper = np.zeros((len(signed), len(self.classes_)))
-        proper[:, present] = onto_simplex(signed)
-        return proper
+        return self._of_classes(self._proper("predict_proba", X), X)
 
-    def predict_log_proba(self, X: object) -> Vector:
+    def predict_log_proba(self, X: object) -> Any:
         """Return the logarithms of the probabilities; minus infinity for zero.
 
         Parameters
@@ -308,7 +305,7 @@ class JointClassifier(ClassifierMixin, FittedState):
             Rows of X.
         """
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return self._of_classes(np.log(self._proper("predict_log_proba", X)), X)
 
     @property
     def coefficients_(self) -> Vector:
@@ -393,6 +390,13 @@ class JointClassifier(ClassifierMixin, FittedState):
         joint._caller = _NAME  # noqa: SLF001
         joint._repeated = self.class_weight is None  # noqa: SLF001
         return joint
+
+    def _proper(self, method: str, X: object) -> Vector:
+        """Return the probabilities of all labels, ``(q, K)``."""
+        present, signed = self._signed(method, X)
+        proper = np.zeros((len(signed), len(self.classes_)))
+        proper[:, present] = onto_simplex(signed)
+        return proper
 
     def _signed(self, method: str, X: object) -> tuple[Index, Vector]:
         """Return the labels that have rows, and their signed probabilities; those of the

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from jointdist._array import Index, to_numpy
 from jointdist._rules import Seed, require_kind
 from jointdist.data.executor import Executor, executor_for, executor_like
+from jointdist.data.frames import index_of
 from jointdist.distributions.conditional import Conditional
 from jointdist.distributions.device_answers import answering
 from jointdist.kernels import Kernel
@@ -231,12 +232,13 @@ class ConditionalMeanEmbedding(DistributionEstimator):
 
         Parameters
         ----------
-        x : array, DataFrame or sequence of shape (q, d_x)
+        x : array, DataFrame, dict or sequence of shape (q, d_x)
             Conditions on X; a vector if X has one column.
         """
         check_is_fitted(self)
+        x = self._question("given", "x", x)
         rows = self._read_x("given", "x", x).kept()
-        return answering(self._fitted.of_y(rows), rows)
+        return self._answer(answering(self._fitted.of_y(rows), rows, index_of(x)))
 
     def _check(self) -> None:
         require_selection(self._name, self.selection, self.verbose)

@@ -5,6 +5,7 @@ from sklearn.utils.validation import check_is_fitted
 from jointdist._array import Index, Vector
 from jointdist._rules import Seed, Text, generator, is_whole, require
 from jointdist.distributions.columns import select_columns
+from jointdist.data.frames import index_of
 from jointdist.distributions.conditional import Conditional
 from jointdist.distributions.device_answers import answering
 from jointdist.distributions.linear import LinearDistributions
@@ -31,9 +32,10 @@ class JointEstimator(DistributionEstimator):
 
         Parameters
         ----------
-        x : array, DataFrame or sequence of shape (q, d_x), optional
-            Conditions on X; a vector if X has one column.
-        y : array, DataFrame or sequence of shape (q,) or (q, d_y), optional
+        x : array, DataFrame, dict or sequence of shape (q, d_x), optional
+            Conditions on X; a vector if X has one column. A dict of values by the names of
+            columns, or a Series with these as its index, is one row.
+        y : array, DataFrame, dict or sequence of shape (q,) or (q, d_y), optional
             Conditions on Y.
         """
         check_is_fitted(self)
@@ -42,10 +44,13 @@ class JointEstimator(DistributionEstimator):
         got = Text("neither" if x is None else "both")
         require(one, where, "x, y", "given one or the other", got)
         if y is None:
+            x = self._question("given", "x", x)
             rows = self._read_x("given", "x", x).kept()
-            return answering(self._fitted.of_y(rows), rows)
+            return self._answer(answering(self._fitted.of_y(rows), rows, index_of(x)))
+        y = self._question("given", "y", y, 1)
         rows = self._encodings[1].encode(y, where=where, name="y", vector=True).kept()
-        return answering(self._shown(self._fitted.of_x(rows)), rows)
+        dists = self._shown(self._fitted.of_x(rows))
+        return self._answer(answering(dists, rows, index_of(y)))
 
     def marginal(self, of: str) -> Conditional:
         """Return the marginal distribution of X or of Y under the model, Eq. `QXYeq`.
@@ -59,8 +64,8 @@ class JointEstimator(DistributionEstimator):
         require(of in ("x", "y"), f"{self._name}.marginal", "of", 'one of "x" and "y"', of)
         joint = self._fitted
         if of == "y":
-            return Conditional(joint.marginal_y())
-        return Conditional(self._shown(joint.marginal_x()))
+            return self._answer(Conditional(joint.marginal_y()))
+        return self._answer(Conditional(self._shown(joint.marginal_x())))
 
     def _shown(self, dists: LinearDistributions) -> Distributions:
         """Return distributions of X in the columns of the table."""

@@ -10,8 +10,11 @@ from jointdist._array import Vector
 from jointdist._rules import Seed, require
 from jointdist.data.design import Design
 from jointdist.data.encoding import Encoding
+from jointdist.data.events import names_of
 from jointdist.data.executor import Executor
 from jointdist.data.fold_arguments import require_cv
+from jointdist.data.frames import index_of
+from jointdist.data.one_row import as_question
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
 from jointdist.distributions.conditional import Conditional
@@ -212,14 +215,15 @@ class DistributionRegressor(RegressorMixin, FittedState):
 
         Parameters
         ----------
-        x : array, DataFrame or sequence of shape (q, d_x)
+        x : array, DataFrame, dict or sequence of shape (q, d_x)
             Conditions on X; a vector if X has one column.
         """
         check_is_fitted(self)
         if self._model is None:
-            return self.distribution_.given(x=x)
+            return self._answer(self.distribution_.given(x=x))
+        x = self._question("given", "x", x)
         rows = self._read("given", "x", x)
-        return answering(self._model.given(rows, x), rows)
+        return self._answer(answering(self._model.given(rows, x), rows, index_of(x)))
 
     def predict(self, X: object) -> Any:
         """Return the conditional means of Y; of categories, the most likely ones.
@@ -230,10 +234,12 @@ class DistributionRegressor(RegressorMixin, FittedState):
             Rows of X.
         """
         check_is_fitted(self)
-        rows = self._read("predict", "X", X)
+        X = self._question("predict", "X", X)
+        rows, names = self._read("predict", "X", X), names_of(self._encodings[1])
         if self._model is None:
-            return self.distribution_.predict(X)
-        return answering(self._model.given(rows, X), rows).mean()
+            return self._forecast(self.distribution_.predict(X), X, names)
+        found = answering(self._model.given(rows, X), rows).mean()
+        return self._forecast(found, X, names)
 
     @y_for_Y
     def score(  # pyrefly: ignore[bad-override]  # Y, not y
@@ -256,6 +262,7 @@ class DistributionRegressor(RegressorMixin, FittedState):
         check_is_fitted(self)
         if self._model is None:
             return self.distribution_.score(X, Y, sample_weight)
+        X = self._question("score", "X", X)
         where, x = f"{self._name}.score", self._read("score", "X", X)
         y = self._encodings[1].encode(Y, where=where, name="Y", vector=True)
         return self._model.skill(Sample.paired(x, y, sample_weight), X)
@@ -326,6 +333,11 @@ class DistributionRegressor(RegressorMixin, FittedState):
         """What became of the columns of X."""
         check_is_fitted(self)
         return Design.plain(self._encodings[0]) if self._made is None else self._made
+
+    def _question(self, method: str, name: str, X: object) -> Any:
+        """Return a question by the names of columns as a table."""
+        where = f"{self._name}.{method}"
+        return as_question(X, self.encoding_.shown, where=where, name=name)
 
     def _read(self, method: str, name: str, X: object) -> Rows:
         where = f"{self._name}.{method}"
