@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from jointdist import datasets, kernels
 from jointdist.data.executor import Executor
 from jointdist.errors import (
+    ExpressionError,
     InfeasibleError,
     JointdistError,
     ModelFileError,
@@ -56,6 +57,7 @@ __all__ = [
     "Dependence",
     "DistributionRegressor",
     "Executor",
+    "ExpressionError",
     "InfeasibleError",
     "JointClassifier",
     "JointDistribution",

@@ -3,6 +3,7 @@
 * ``ValueError``                   an argument breaks its rule
 * ``JointdistError``
 
+  - ``ExpressionError``            an event is no expression over columns
   - ``InfeasibleError``            the constraints of a model cannot be met
   - ``ModelFileError``             a file of a model cannot be read or written
   - ``NotPositiveDefiniteError``   a kernel is not positive semidefinite
@@ -19,6 +20,7 @@ import warnings
 from pathlib import Path
 
 __all__ = [
+    "ExpressionError",
     "InfeasibleError",
     "JointdistError",
     "ModelFileError",
@@ -33,6 +35,13 @@ _PACKAGE = str(Path(__file__).parent) + os.sep
 
 class JointdistError(Exception):
     """Base class of the errors specific to this library."""
+
+
+class ExpressionError(JointdistError, ValueError):
+    """An event is no expression over columns that can be evaluated.
+
+    The message shows the text, and the place where it cannot be read by a caret.
+    """
 
 
 class InfeasibleError(JointdistError):
