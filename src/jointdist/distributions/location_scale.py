@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist, pdist
 
-from jointdist._array import Vector
+from jointdist._array import Index, Vector
 from jointdist.data.encoding import Encoding
 from jointdist.data.table import Rows
 from jointdist.distributions.conditions import differing_columns
 from jointdist.distributions.linear import LinearDistributions
-from jointdist.distributions.protocols import Conditions, Distributions, Projection
+from jointdist.distributions.protocols import Conditions, Projection
 from jointdist.distributions.representatives import representatives
 
 __all__ = ["ForecastConditions", "LocationScale", "drawn_scores"]
@@ -252,7 +252,8 @@ class LocationScale:
             The units of distances along each of several columns.
         """
         if points.shape[1] > 1:
-            found = drawn_scores(self, points, self.unit if unit is None else unit)
+            draws = lambda rows, u: self.take(rows).draws(u)  # noqa: E731
+            found = drawn_scores(draws, points, self.unit if unit is None else unit)
             return found, np.full_like(found, np.nan)
         at, scale = (points - self.location) / self.scale, self.scale[:, 0]
         found, marginal = self.residuals.energy_scores(at)
@@ -274,13 +275,15 @@ class LocationScale:
         return found
 
 
-def drawn_scores(dists: Distributions, points: Vector, unit: Vector) -> Vector:
+def drawn_scores(
+    draws: Callable[[Index, Vector], Vector], points: Vector, unit: Vector
+) -> Vector:
     """Return the energy scores of several columns, by points at equidistant levels.
 
     Parameters
     ----------
-    dists : Distributions
-        The distributions.
+    draws : callable
+        From numbers of distributions, and uniform numbers ``(b, size)``, to draws.
     points : array of shape (q, d)
         The observed outcomes.
     unit : array of shape (d,)
@@ -291,9 +294,8 @@ def drawn_scores(dists: Distributions, points: Vector, unit: Vector) -> Vector:
     step = max(_WORKED // _DRAWS, 1)
     for start in range(0, len(points), step):
         part = slice(start, min(start + step, len(points)))
-        some = dists.take(np.arange(part.start, part.stop))
         even = np.broadcast_to(levels, (part.stop - start, _DRAWS))
-        drawn = some.draws(even) / unit
+        drawn = draws(np.arange(part.start, part.stop), even) / unit
         for i, (y, z) in enumerate(zip(points[part] / unit, drawn, strict=True)):
             apart = pdist(z).sum() / _DRAWS**2  # each pair once: half the mean
             found[start + i] = cdist(z, y[None]).mean() - apart

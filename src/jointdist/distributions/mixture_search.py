@@ -12,7 +12,8 @@ __all__ = ["highest_densities", "pooled_scores", "quantiles_between", "quantiles
 
 _HALVINGS = 60  # of a bracket, at most: the digits of a float
 _ROUNDING = 1e-12  # of a cdf, and of a bracket
-_QUANTILES = 256  # of a component that stand for it
+_QUANTILES, _FINEST = 128, 2048  # of a component that stand for it, of many and of few
+_TAIL = 9.0  # log odds of the lowest level of these: one in eight thousand
 _POINTS = 2048  # of a mixture that stand for it, at least
 _WORKED = 1 << 21  # quantiles worked on at a time: 16 MB
 _CANDIDATES = 32  # components whose modes may be that of their mixture
@@ -51,7 +52,9 @@ def quantiles_between(base: Distributions, groups: Groups, levels: Vector) -> Ve
 
 
 def quantiles_of_pooled(base: Distributions, groups: Groups, levels: Vector) -> Vector:
-    """Return the quantiles of mixtures of several columns, ``(q, l, d)``.
+    """Return the quantiles of mixtures of many components or columns, ``(q, l, d)``.
+
+    Quantiles of each component stand for it, the denser the further out.
 
     Parameters
     ----------
@@ -59,7 +62,11 @@ def quantiles_of_pooled(base: Distributions, groups: Groups, levels: Vector) -> 
         As in :func:`quantiles_between`.
     """
     found = []
-    for values, weights in _pooled(base, groups, _QUANTILES):
+    most = int(groups.sizes.max())
+    count = int(np.clip(_POINTS * 16 // most, _QUANTILES, _FINEST))
+    odds = np.linspace(-_TAIL, _TAIL, count - 1)
+    edges = np.concatenate([[0.0], 1 / (1 + np.exp(-odds)), [1.0]])
+    for values, weights in _pooled(base, groups, edges):
         order = np.argsort(values, axis=0, kind="stable")
         columns = zip(values.T, order.T, strict=True)
         sums = [(z[o], np.cumsum(weights[o])) for z, o in columns]
@@ -84,7 +91,8 @@ def pooled_scores(base: Distributions, groups: Groups, points: Vector) -> Vector
     for count in np.unique(_counts(groups)):
         some = np.flatnonzero(_counts(groups) == count)
         components, part = groups.take(some)
-        dists = _pooled(base.take(components), part, int(count))
+        edges = np.linspace(0.0, 1.0, int(count) + 1)
+        dists = _pooled(base.take(components), part, edges)
         for i, (values, weights) in zip(some, dists, strict=True):
             order = np.argsort(values[:, 0])
             z, w = values[order, 0], weights[order]
@@ -122,16 +130,19 @@ def _counts(groups: Groups) -> Vector:
 
 
 def _pooled(
-    base: Distributions, groups: Groups, count: int
+    base: Distributions, groups: Groups, edges: Vector
 ) -> Iterator[tuple[Vector, Vector]]:
-    """Yield quantiles of the components of each mixture, ``(k, d)``, and their weights."""
-    levels = (np.arange(count) + 0.5) / count
-    step = max(_WORKED // (count * int(groups.sizes.max())), 1)
+    """Yield quantiles of the components of each mixture, ``(k, d)``, and their weights.
+
+    They are at the middle levels between edges.
+    """
+    levels, each = (edges[1:] + edges[:-1]) / 2, np.diff(edges)
+    step = max(_WORKED // (len(levels) * int(groups.sizes.max())), 1)
     for start in range(0, groups.n, step):
         rows = np.arange(start, min(start + step, groups.n))
         components, part = groups.take(rows)
         values = base.take(components).quantile(levels)
         ends = [*part.starts[1:].tolist(), len(components)]
         for a, b in zip(part.starts, ends, strict=True):
-            weights = np.repeat(part.shares[a:b] / count, count)
+            weights = np.multiply.outer(part.shares[a:b], each).ravel()
             yield values[a:b].reshape(-1, values.shape[-1]), weights

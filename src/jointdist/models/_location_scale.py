@@ -15,6 +15,8 @@ from jointdist.errors import warn_user
 from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import family_of
 from jointdist.lowrank.novelty import novelty_detector
+from jointdist.lowrank.support_sums import sampled_pairs
+from jointdist.models.event_rows import WeightedRows
 from jointdist.models.jdl import JointDistribution
 from jointdist.models.location_scale_model import LocationScaleModel
 from jointdist.models.marginal_points import marginal_points
@@ -94,7 +96,16 @@ def fit_location_scale(
         encodings=encodings,
         marginal=marginal_points(data.given, encodings[1], workers, data.seed),
         executor=spec.executor,
+        sample=_sampled(data),
     )
+
+
+def _sampled(data: Training) -> WeightedRows:
+    """Return distinct rows of X with their weights, at most 4,096, chosen by their values."""
+    x = data.sample.x
+    found = sampled_pairs(x.table(), data.sample.weights, data.seed)
+    rows = WeightedRows(Rows(found.points, x.where, x.name), found.weights)
+    return rows.positive()
 
 
 def _fit_scale(

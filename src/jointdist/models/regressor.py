@@ -11,9 +11,9 @@ from jointdist._rules import Seed, require
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
 from jointdist.data.sample import Sample
-from jointdist.data.table import Rows
 from jointdist.distributions.conditional import Conditional
 from jointdist.distributions.device_answers import answering
+from jointdist.distributions.protocols import Distributions
 from jointdist.kernels import Kernel
 from jointdist.models._arguments import PairedData, read_pair, read_x, y_for_Y
 from jointdist.models._fitted_state import FittedState
@@ -24,8 +24,11 @@ from jointdist.models._location_scale import (
     warn_if_unused,
 )
 from jointdist.models.base import DistributionEstimator
+from jointdist.models.event_rows import in_event, require_one
 from jointdist.models.jdl import JointDistribution
 from jointdist.models.location_scale_model import LocationScaleModel
+from jointdist.models.questions import Answering, Question, answers, read_question
+from jointdist.models.reweighted import Reweighted, reweighted
 from jointdist.regression.fitted_scale import ScaleRegression
 from jointdist.regression.location import require_regressor
 from jointdist.regression.splits import require_splits
@@ -179,19 +182,51 @@ class DistributionRegressor(RegressorMixin, FittedState):
         model = fit_location_scale(data, pair.encodings, self._spec(pair.seed))
         return self._keep(pair, model.residuals, model)
 
-    def given(self, x: object) -> Conditional:
-        """Return the conditional distributions of Y given rows of X.
+    def given(self, x: object = None, *, where: object = None) -> Conditional:
+        """Return the conditional distributions of Y given rows of X, or given an event.
 
         Parameters
         ----------
-        x : array, DataFrame or sequence of shape (q, d_x)
+        x : array, DataFrame or sequence of shape (q, d_x), optional
             Conditions on X; a vector if X has one column.
+        where : str, callable, or array of shape (n,), optional
+            An event: the distribution of Y given that X lies in a set. An expression over
+            the columns of X, or a function of its rows. The distribution is the mixture of
+            those at the rows in the set, of a sample of at most 4,096 rows of X.
         """
         check_is_fitted(self)
+        method = f"{self._name}.given"
+        require_one(method, x=x, where=where)
         if self._model is None:
-            return self.distribution_.given(x=x)
-        rows = self._read("given", "x", x)
-        return answering(self._model.given(rows, x), rows)
+            return self.distribution_.given(x=x, where=where)
+        if x is None:
+            points, encoding = self._model.points_x, self._encodings[0]
+            inside = in_event(where, points, encoding, method)
+            return Conditional(self._model.of_y_within(inside))
+        rows, missing = self._read("given", "x", x)
+        return answering(self._answers(Question(rows, missing), x), rows)
+
+    def reweighted(self, X: object = None, *, weights: object = None) -> Reweighted:
+        """Return the model under another distribution of X, with the same p(y | x).
+
+        Parameters
+        ----------
+        X : array, DataFrame or sequence of shape (k, d_x), optional
+            Rows of X from the new distribution.
+        weights : array of shape (k,) or (n,), optional
+            Weights of these rows; without ``X``, of the sample of X that the model keeps.
+
+        Returns
+        -------
+        Reweighted
+            The model under the new distribution, with the marginal of Y that follows.
+        """
+        check_is_fitted(self)
+        where, encoding = f"{self._name}.reweighted", self._encodings[0]
+        rows = None
+        if X is not None:
+            rows = read_x(self, encoding, X, where=where).kept()
+        return reweighted(self, self._fitted_model, rows, weights, where)
 
     def predict(self, X: object) -> Any:
         """Return the conditional means of Y; of categories, the most likely ones.
@@ -202,10 +237,10 @@ class DistributionRegressor(RegressorMixin, FittedState):
             Rows of X.
         """
         check_is_fitted(self)
-        rows = self._read("predict", "X", X)
+        question = self._read("predict", "X", X)
         if self._model is None:
             return self.distribution_.predict(X)
-        return answering(self._model.given(rows, X), rows).mean()
+        return answering(self._answers(question, X), question.rows).mean()
 
     @y_for_Y
     def score(  # pyrefly: ignore[bad-override]  # Y, not y
@@ -228,9 +263,10 @@ class DistributionRegressor(RegressorMixin, FittedState):
         check_is_fitted(self)
         if self._model is None:
             return self.distribution_.score(X, Y, sample_weight)
-        where, x = f"{self._name}.score", self._read("score", "X", X)
+        where, question = f"{self._name}.score", self._read("score", "X", X)
         y = self._encodings[1].encode(Y, where=where, name="Y", vector=True)
-        return self._model.skill(Sample.paired(x, y, sample_weight), X)
+        sample = Sample.paired(question.rows, y, sample_weight)
+        return self._model.skill_of(self._answers(question, X), sample)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # pyrefly: ignore[missing-attribute]
@@ -286,9 +322,21 @@ class DistributionRegressor(RegressorMixin, FittedState):
             learned |= {"scale_": scale}
         return self._set_fitted(learned)
 
-    def _read(self, method: str, name: str, X: object) -> Rows:
+    def _read(self, method: str, name: str, X: object) -> Question:
         where = f"{self._name}.{method}"
-        return read_x(self, self._encodings[0], X, where=where, name=name)
+        return read_question(self, self._encodings[0], X, where=where, name=name)
+
+    def _answers(self, question: Question, X: object) -> Distributions:
+        """Return the distributions at rows, which users gave as ``X``."""
+        assert self._model is not None  # noqa: S101  # for type checkers
+        if question.missing is None:
+            return self._model.given(question.rows, X)
+        return answers(self._model, question)
+
+    @property
+    def _fitted_model(self) -> Answering:
+        """What answers questions."""
+        return self.distribution_._fitted if self._model is None else self._model  # noqa: SLF001
 
     def _check(self) -> None:
         """Raise unless the arguments obey their rules."""

@@ -19,8 +19,6 @@ __all__ = ["Pooled", "pooled"]
 class Pooled(ProperDistributions):
     """Mixtures of proper distributions on the same cells: their weights are averaged."""
 
-    conditions: Averaged
-
     def projection(self) -> None:
         """Return None: mixtures of projected distributions are not projected."""
 

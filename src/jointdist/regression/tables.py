@@ -6,9 +6,10 @@ import narwhals.stable.v2 as nw
 
 from jointdist._array import Index, to_numpy
 from jointdist.data.encoding import Encoding
+from jointdist.data.frames import to_frame
 from jointdist.data.table import Rows
 
-__all__ = ["as_table", "take_rows"]
+__all__ = ["as_table", "decoded_table", "take_rows"]
 
 
 def take_rows(X: Any, rows: Index) -> Any:
@@ -42,3 +43,22 @@ def as_table(X: Any, encoding: Encoding, x: Rows) -> Any:
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     as_given = isinstance(frame, nw.DataFrame) or not encoding.numeric
     return X if as_given else to_numpy(x.read(0, x.n))
+
+
+def decoded_table(encoding: Encoding, x: Rows) -> Any:
+    """Return encoded rows as a table like the one that users give.
+
+    Parameters
+    ----------
+    encoding : Encoding
+        How columns became numbers.
+    x : Rows
+        The rows, encoded.
+    """
+    table = encoding.decode(x.table())
+    if encoding.names is None:
+        return table
+    numeric = (known is None for known in encoding.categories)
+    columns = zip(encoding.names, table.T, numeric, strict=True)
+    kinds = {name: z.astype(float) if number else z for name, z, number in columns}
+    return to_frame(kinds)
