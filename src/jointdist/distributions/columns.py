@@ -25,6 +25,7 @@ from jointdist.distributions.kde import (
 )
 from jointdist.distributions.linear import LinearDistributions
 from jointdist.distributions.location_scale import LocationScale
+from jointdist.distributions.mixture import Mixture
 from jointdist.distributions.protocols import Distributions, Projection
 from jointdist.distributions.signed import linear_densities, linear_density
 
@@ -63,6 +64,8 @@ def select_columns(
             encoding=encoding,
             unit=dists.unit[chosen],
         )
+    if isinstance(dists, Mixture):
+        return replace(dists, base=select_columns(dists.base, columns, encoding))
     msg = f"select_columns: no columns can be chosen of {type(dists).__name__}."
     raise TypeError(msg)
 

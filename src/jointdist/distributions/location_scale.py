@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist, pdist
 
-from jointdist._array import Vector
+from jointdist._array import Index, Vector
 from jointdist.data.encoding import Encoding
 from jointdist.data.table import Rows
 from jointdist.distributions.conditions import differing_columns
@@ -20,7 +20,7 @@ from jointdist.distributions.linear import LinearDistributions
 from jointdist.distributions.protocols import Conditions, Projection
 from jointdist.distributions.representatives import representatives
 
-__all__ = ["ForecastConditions", "LocationScale"]
+__all__ = ["ForecastConditions", "LocationScale", "drawn_scores"]
 
 _REPRESENTATIVES = 4096  # support points that stand for all in expectations: 32 KB a row
 _DRAWS = 512  # of each distribution of several columns, in its energy score: 1 MB of pairs
@@ -257,7 +257,8 @@ class LocationScale:
             The units of distances along each of several columns.
         """
         if points.shape[1] > 1:
-            found = self._drawn_scores(points, self.unit if unit is None else unit)
+            draws = lambda rows, u: self.take(rows).draws(u)  # noqa: E731
+            found = drawn_scores(draws, points, self.unit if unit is None else unit)
             return found, np.full_like(found, np.nan)
         at, scale = (points - self.location) / self.scale, self.scale[:, 0]
         found, marginal = self.residuals.energy_scores(at)
@@ -266,21 +267,6 @@ class LocationScale:
     def projection(self) -> Projection | None:
         """Return how far the distributions of the residuals moved, if projected."""
         return self.residuals.projection()
-
-    def _drawn_scores(self, points: Vector, unit: Vector) -> Vector:
-        """Return the energy scores of several columns, by points at equidistant levels."""
-        levels = (np.arange(_DRAWS) + 0.5) / _DRAWS
-        found = np.empty(len(points))
-        step = max(_WORKED // _DRAWS, 1)
-        for start in range(0, len(points), step):
-            part = slice(start, min(start + step, len(points)))
-            dists = self.take(np.arange(part.start, part.stop))
-            even = np.broadcast_to(levels, (len(dists.location), _DRAWS))
-            drawn = dists.draws(even) / unit
-            for i, (y, z) in enumerate(zip(points[part] / unit, drawn, strict=True)):
-                apart = pdist(z).sum() / _DRAWS**2  # each pair once: half the mean
-                found[start + i] = cdist(z, y[None]).mean() - apart
-        return found
 
     def _standardised(self, points: Vector) -> Vector:
         """Return standardised points, moved up by rounding: a support point is not below."""
@@ -292,3 +278,30 @@ class LocationScale:
         """Return the points ``(q, k, d)`` of given residuals."""
         found: Vector = self.location[:, None, :] + self.scale[:, None, :] * residuals
         return found
+
+
+def drawn_scores(
+    draws: Callable[[Index, Vector], Vector], points: Vector, unit: Vector
+) -> Vector:
+    """Return the energy scores of several columns, by points at equidistant levels.
+
+    Parameters
+    ----------
+    draws : callable
+        From numbers of distributions, and uniform numbers ``(b, size)``, to draws.
+    points : array of shape (q, d)
+        The observed outcomes.
+    unit : array of shape (d,)
+        The units of distances along each column.
+    """
+    levels = (np.arange(_DRAWS) + 0.5) / _DRAWS
+    found = np.empty(len(points))
+    step = max(_WORKED // _DRAWS, 1)
+    for start in range(0, len(points), step):
+        part = slice(start, min(start + step, len(points)))
+        even = np.broadcast_to(levels, (part.stop - start, _DRAWS))
+        drawn = draws(np.arange(part.start, part.stop), even) / unit
+        for i, (y, z) in enumerate(zip(points[part] / unit, drawn, strict=True)):
+            apart = pdist(z).sum() / _DRAWS**2  # each pair once: half the mean
+            found[start + i] = cdist(z, y[None]).mean() - apart
+    return found

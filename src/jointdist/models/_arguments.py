@@ -197,6 +197,11 @@ class PairedData:
     made: Design | None = None
 
     @property
+    def design(self) -> Design:
+        """What became of the columns of X."""
+        return Design.plain(self.encodings[0]) if self.made is None else self.made
+
+    @property
     def splits(self) -> list[Split] | None:
         """The splits of the rows; None if rows are held out at random, one by one."""
         return None if self.sample.folds is None else self.sample.folds.rows

@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from jointdist._params import NestedParameters
-from jointdist.models.scorer_names import register_scorers
 from jointdist.models._outputs import FrameOutput
+from jointdist.models.scorer_names import register_scorers
 
 __all__ = ["FittedState"]
 

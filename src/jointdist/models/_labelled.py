@@ -11,9 +11,10 @@ from jointdist._array import Index, Vector, is_array, like, to_numpy
 from jointdist._rules import Seed, Text, is_number, require
 from jointdist.data.class_weights import class_weights
 from jointdist.data.encoding import Coded, Encoding
-from jointdist.data.labels import Labels, learn_labels
+from jointdist.data.labels import Labels, learn_labels, read_classes
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows, as_rows, as_weights, require_table
+from jointdist.distributions.linear import LinearDistributions
 from jointdist.distributions.support import Support
 from jointdist.models._arguments import PairedData, TableOptions, read_pair
 
@@ -24,7 +25,9 @@ __all__ = [
     "encode_labels",
     "labels_with_rows",
     "read_labelled",
+    "require_classes",
     "require_ridge",
+    "signed_probabilities",
 ]
 
 
@@ -168,3 +171,37 @@ def labels_with_rows(support: Support) -> tuple[Index, Vector]:
     labels, sums = support.distinct
     some = sums[:, 0] > 0
     return labels[some, 0].astype(np.intp), sums[some]
+
+
+def signed_probabilities(dists: LinearDistributions) -> tuple[Index, Vector]:
+    """Return the labels that have rows, and their signed probabilities.
+
+    Those of the sample take their place if the mass is not positive.
+
+    Parameters
+    ----------
+    dists : LinearDistributions
+        The distributions of the labels.
+    """
+    present, sums = labels_with_rows(dists.support)
+    found = dists.expected(sums.T)
+    return present, np.where(np.isnan(found), sums[:, 0], found)
+
+
+def require_classes(where: str, classes: object, known: NDArray[Any]) -> None:
+    """Raise if the labels that users name are not those of the model.
+
+    Parameters
+    ----------
+    where : str
+        The method.
+    classes : array of shape (k,), optional
+        The labels that users name.
+    known : array of shape (k,)
+        Those of the model.
+    """
+    if classes is not None:
+        given = read_classes(classes, where=where).tolist()
+        rule = f"the labels of the first fit, {known.tolist()}; the first call of "
+        rule += "`partial_fit` names all"
+        require(given == known.tolist(), where, "classes", rule, given)

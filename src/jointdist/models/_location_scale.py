@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from jointdist._array import Vector
+from jointdist.data.design import Design
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor, executor_for
 from jointdist.data.table import Rows
@@ -15,6 +16,8 @@ from jointdist.errors import warn_user
 from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import family_of
 from jointdist.lowrank.novelty import novelty_detector
+from jointdist.lowrank.support_sums import sampled_pairs
+from jointdist.models.event_rows import WeightedRows
 from jointdist.models.jdl import JointDistribution
 from jointdist.models.location_scale_model import LocationScaleModel
 from jointdist.models.marginal_points import marginal_points
@@ -58,7 +61,10 @@ class LocationScaleSpec:
 
 
 def fit_location_scale(
-    data: Training, encodings: tuple[Encoding, Encoding], spec: LocationScaleSpec
+    data: Training,
+    design: Design,
+    encodings: tuple[Encoding, Encoding],
+    spec: LocationScaleSpec,
 ) -> LocationScaleModel:
     """Learn the location, then the scale, then the distribution of the residuals.
 
@@ -66,6 +72,8 @@ def fit_location_scale(
     ----------
     data : Training
         The rows and the folds.
+    design : Design
+        What became of the columns of X.
     encodings : tuple of Encoding
         How the columns of X and of Y became numbers.
     spec : LocationScaleSpec
@@ -94,7 +102,17 @@ def fit_location_scale(
         encodings=encodings,
         marginal=marginal_points(data.given, encodings[1], workers, data.seed),
         executor=spec.executor,
+        sample=_sampled(data),
+        made=None if design.is_plain else design,
     )
+
+
+def _sampled(data: Training) -> WeightedRows:
+    """Return distinct rows of X with their weights, at most 4,096, chosen by their values."""
+    x = data.sample.x
+    found = sampled_pairs(x.table(), data.sample.weights, data.seed)
+    rows = WeightedRows(Rows(found.points, x.where, x.name), found.weights)
+    return rows.positive()
 
 
 def _fit_scale(

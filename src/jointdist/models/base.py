@@ -10,20 +10,31 @@ from sklearn.utils.validation import check_is_fitted
 
 from jointdist._array import Vector, to_numpy
 from jointdist._rules import Seed, Text, require
-from jointdist.data.design import Design
+from jointdist.data.design import Design, Question
 from jointdist.data.encoding import Encoding
 from jointdist.data.events import names_of
 from jointdist.data.executor import Executor
+from jointdist.data.frames import index_of
 from jointdist.data.one_row import as_question
 from jointdist.data.table import Rows, as_weights
+from jointdist.distributions.conditional import Conditional
 from jointdist.distributions.device_answers import answering
-from jointdist.distributions.linear import LinearDistributions
 from jointdist.errors import ToleranceWarning, warn_user
 from jointdist.lowrank.basis import Basis
 from jointdist.lowrank.moments import Moments
-from jointdist.models._arguments import Missing, Unknown, read_x, require_columns, y_for_Y
+from jointdist.models._arguments import (
+    Missing,
+    Unknown,
+    read_question,
+    read_x,
+    require_columns,
+    y_for_Y,
+)
+from jointdist.models.event_rows import in_event
 from jointdist.models.exact_updates import ExactUpdates
 from jointdist.models.kept_sample import KeptSample
+from jointdist.models.questions import Answering, answers
+from jointdist.models.reweighted import Reweighted, reweighted
 from jointdist.programs import Solution
 from jointdist.selection.specification import Selected, Selection
 
@@ -51,18 +62,15 @@ class Fit:
     columns: dict[str, Any]
 
 
-class Fitted(Protocol):
-    """A fitted model of the conditional distributions of Y given X."""
+class Fitted(Answering, Protocol):
+    """A fitted model of the conditional distributions of Y given X, on support points."""
 
     @property
     def kept(self) -> KeptSample:
         """What is kept of the sample."""
 
-    def of_y(self, x: Rows) -> LinearDistributions:
-        """Return the distributions of Y given rows of X."""
-
-    def energy_scores(self, x: Rows, y: Vector) -> tuple[Vector, Vector]:
-        """Return the energy scores of the distributions at rows, and of the marginal."""
+    def energy_scores(self, dists: Any, y: Vector) -> tuple[Vector, Vector]:
+        """Return the energy scores of distributions of Y, and of the marginal."""
 
 
 class DistributionEstimator(RegressorMixin, ExactUpdates):
@@ -105,9 +113,9 @@ class DistributionEstimator(RegressorMixin, ExactUpdates):
             Rows of X; a dict of values or a Series for one row.
         """
         check_is_fitted(self)
-        X = self._question("predict", "X", X)
-        rows, encoding = self._read_x("predict", "X", X), self._encodings[1]
-        dist = answering(self._fitted.of_y(rows), rows)
+        X, encoding = self._question("predict", "X", X), self._encodings[1]
+        question = self._read_question("predict", "X", X)
+        dist = answering(answers(self._fitted, question), question.rows)
         found = dist.mean() if encoding.numeric else dist.mode()
         return self._forecast(found, X, names_of(encoding))
 
@@ -130,9 +138,11 @@ class DistributionEstimator(RegressorMixin, ExactUpdates):
             Weights of the rows.
         """
         check_is_fitted(self)
-        x, y = self._read_pair("score", X, Y)
+        question = self._read_question("score", "X", X)
+        x, y = self._paired("score", question.rows, Y)
         weights = as_weights(sample_weight, x)
-        scores = self._fitted.energy_scores(x, to_numpy(y.read(0, y.n)))
+        dists = answers(self._fitted, question)
+        scores = self._fitted.energy_scores(dists, to_numpy(y.read(0, y.n)))
         own, marginal = (float(np.average(score, weights=weights)) for score in scores)
         if marginal <= 0:  # Y is constant, and so is the sample: nothing to forecast
             return 1.0 if own <= 0 else 0.0
@@ -180,6 +190,26 @@ class DistributionEstimator(RegressorMixin, ExactUpdates):
             model._chosen = replace(model._chosen, selected=None)  # noqa: SLF001
         model._check_again(where)  # noqa: SLF001
         return model._solve_again()  # noqa: SLF001
+
+    def reweighted(self, X: object = None, *, weights: object = None) -> Reweighted:
+        """Return the model under another distribution of X, with the same p(y | x).
+
+        Parameters
+        ----------
+        X : array, DataFrame or sequence of shape (k, d_x), optional
+            Rows of X from the new distribution.
+        weights : array of shape (k,) or (n,), optional
+            Weights of these rows; without ``X``, of the support points of X.
+
+        Returns
+        -------
+        Reweighted
+            The model under the new distribution, with the marginal of Y that follows.
+        """
+        check_is_fitted(self)
+        rows = None if X is None else self._read_x("reweighted", "X", X).kept()
+        where = f"{self._name}.reweighted"
+        return reweighted(self, self._fitted, rows, weights, where)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # pyrefly: ignore[missing-attribute]
@@ -259,11 +289,38 @@ class DistributionEstimator(RegressorMixin, ExactUpdates):
         x = self._design.pair(X, y, where=where, name="X", missing=self.missing)
         return x, y
 
+    @property
+    def _fitted_model(self) -> Fitted:
+        """What answers questions."""
+        return self._fitted
+
+    def _given_x(self, x: object) -> Conditional:
+        """Return the distributions of Y given rows of X."""
+        x = self._question("given", "x", x)
+        rows, absent = self._read_question("given", "x", x)
+        rows = rows.kept()
+        dists = answers(self._fitted, Question(rows, absent))
+        return self._answer(answering(dists, rows, index_of(x)))
+
+    def _given_where(self, event: object) -> Conditional:
+        """Return the distribution of Y given that X lies in a set."""
+        where, fitted = f"{self._name}.given", self._fitted
+        inside = in_event(event, fitted.points_x, fitted.design_x, where)
+        return self._answer(Conditional(fitted.of_y_within(inside)))
+
+    def _read_question(self, method: str, name: str, X: object) -> Question:
+        where = f"{self._name}.{method}"
+        return read_question(self, self._design, X, where=where, name=name)
+
     def _read_pair(
         self, method: str, X: object, Y: object, *, paired: bool = True
     ) -> tuple[Rows, Rows]:
+        return self._paired(method, self._read_x(method, "X", X), Y, paired=paired)
+
+    def _paired(
+        self, method: str, x: Rows, Y: object, *, paired: bool = True
+    ) -> tuple[Rows, Rows]:
         where = f"{self._name}.{method}"
-        x = self._read_x(method, "X", X)
         y = self._encodings[1].encode(Y, where=where, name="Y", vector=True)
         rule = f"as long as `X` ({x.n} rows)"
         require(not paired or x.n == y.n, where, "Y", rule, Text(f"{y.n} rows"))

@@ -1,7 +1,7 @@
 """Classification: the joint distribution of X and labels (paper, *Binary classification*)."""
 
 from copy import copy
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,20 +17,31 @@ from jointdist.data.labels import learn_labels, read_classes
 from jointdist.distributions.conditional import Conditional
 from jointdist.kernels import Delta, Kernel
 from jointdist.lowrank.factor import Pivoting
-from jointdist.models._arguments import Missing, Unknown, read_x, require_columns
+from jointdist.models._arguments import (
+    Missing,
+    Unknown,
+    read_question,
+    require_columns,
+)
 from jointdist.models._fitted_state import FittedState
 from jointdist.models._labelled import (
     count_rows,
     encode_conditions,
     encode_labels,
-    labels_with_rows,
+    require_classes,
     require_ridge,
+    signed_probabilities,
 )
 from jointdist.models.coefficients import Marginals, Positivity
 from jointdist.models.jdl import JointDistribution
+from jointdist.models.questions import answers
+from jointdist.models.reweighted import Reweighted
 from jointdist.programs import Solution
 from jointdist.programs.simplex import onto_simplex
 from jointdist.selection.specification import Selected, Selection
+
+if TYPE_CHECKING:
+    from jointdist.distributions.linear import LinearDistributions
 
 __all__ = ["JointClassifier"]
 
@@ -182,7 +193,7 @@ class JointClassifier(ClassifierMixin, FittedState):
         """
         where = f"{_NAME}.partial_fit"
         if hasattr(self, "joint_"):
-            self._require_classes(where, classes)
+            require_classes(where, classes, self.classes_)
             table = self._read(where, X, y, sample_weight)
             return self._with(copy(self.joint_).partial_fit(X, *table))
         self._require_weights(where)
@@ -247,7 +258,9 @@ class JointClassifier(ClassifierMixin, FittedState):
         model = self._as_fitted().set_params(**params)
         return model._set_fitted({"joint_": joint, "classes_": self.classes_})  # noqa: SLF001
 
-    def given(self, x: object = None, *, y: object = None) -> Conditional:
+    def given(
+        self, x: object = None, *, y: object = None, where: object = None
+    ) -> Conditional:
         """Return the distributions of labels given rows of X, or of X given labels.
 
         They may be signed.
@@ -258,16 +271,28 @@ class JointClassifier(ClassifierMixin, FittedState):
             Rows of X; a vector if X has one column.
         y : array or sequence of shape (q,), optional
             Labels that have rows: X given a label of probability zero is not defined.
+        where : str, callable, or array of shape (n,), optional
+            An event in terms of X, as in :class:`~jointdist.JointDistribution`.
         """
         check_is_fitted(self)
         if x is not None:
             require_columns(self, x)
         elif y is not None:
-            fitted, where = self.joint_._fitted, f"{_NAME}.given"  # noqa: SLF001
-            y = encode_conditions(
-                where, y, fitted.kept.encodings[1], fitted.y_given_x.support
-            )
-        return self._answer(self.joint_.given(x=x, y=y))
+            fitted = self.joint_._fitted  # noqa: SLF001
+            known, support = fitted.kept.encodings[1], fitted.y_given_x.support
+            y = encode_conditions(f"{_NAME}.given", y, known, support)
+        return self._answer(self.joint_.given(x=x, y=y, where=where))
+
+    def reweighted(self, X: object = None, *, weights: object = None) -> Reweighted:
+        """Return the model under another distribution of X, with the same p(y | x).
+
+        Parameters
+        ----------
+        X, weights
+            As in :class:`~jointdist.JointDistribution`.
+        """
+        check_is_fitted(self)
+        return self.joint_.reweighted(X, weights=weights)
 
     def predict(self, X: object) -> Any:
         """Return the most likely labels.
@@ -367,14 +392,6 @@ class JointClassifier(ClassifierMixin, FittedState):
         rule = "None or a dict, as shares are not known of rows to come"
         require(not isinstance(fitted, str), where, "class_weight", rule, fitted)
 
-    def _require_classes(self, where: str, classes: object) -> None:
-        """Raise if the labels that users name are not those of the model."""
-        if classes is not None:
-            given = read_classes(classes, where=where).tolist()
-            known = self.classes_.tolist()
-            rule = f"the labels of the first fit, {known}; the first call of `partial_fit` "
-            require(given == known, where, "classes", rule + "names all", given)
-
     @property
     def encoding_(self) -> Design:
         """What became of the columns of X."""
@@ -403,9 +420,7 @@ class JointClassifier(ClassifierMixin, FittedState):
         sample if the mass is not positive.
         """
         check_is_fitted(self)
-        design = self.joint_.encoding_
-        x = read_x(self, design, X, where=f"{_NAME}.{method}")
-        dists = self.joint_._fitted.of_y(x)  # noqa: SLF001
-        present, sums = labels_with_rows(dists.support)
-        found = dists.expected(sums.T)
-        return present, np.where(np.isnan(found), sums[:, 0], found)
+        where, design = f"{_NAME}.{method}", self.joint_.encoding_
+        question = read_question(self, design, X, where=where)
+        dists = answers(self.joint_._fitted, question)  # noqa: SLF001
+        return signed_probabilities(cast("LinearDistributions", dists))

@@ -10,9 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from jointdist._array import Index, to_numpy
 from jointdist._rules import Seed, require_kind
 from jointdist.data.executor import Executor, executor_for, executor_like
-from jointdist.data.frames import index_of
 from jointdist.distributions.conditional import Conditional
-from jointdist.distributions.device_answers import answering
 from jointdist.kernels import Kernel
 from jointdist.lowrank.basis import Basis, double_orthogonal, host_features
 from jointdist.lowrank.factor import Pivoting
@@ -34,6 +32,7 @@ from jointdist.models._kernel_fits import factoring, fit_options, is_exact, warn
 from jointdist.models.base import DistributionEstimator, Fit
 from jointdist.models.embedding import Embedding, SolvedEmbedding, fit_embedding
 from jointdist.models.embedding_trials import embedding_objective, fit_without
+from jointdist.models.event_rows import require_one
 from jointdist.models.full_embedding import full_embedding
 from jointdist.models.kept_sample import KeptSample, support_plan
 from jointdist.programs import Solution, closed_form, embedding
@@ -227,18 +226,19 @@ class ConditionalMeanEmbedding(DistributionEstimator):
         chosen = select_kernels(data.sample, data.encodings, self._search(data), data.rng)
         return self._learn_anew(data, chosen)
 
-    def given(self, x: object) -> Conditional:
+    def given(self, x: object = None, *, where: object = None) -> Conditional:
         """Return the distribution of Y for each row of ``x``, with means Eq. `CMEeq1hat`.
 
         Parameters
         ----------
-        x : array, DataFrame, dict or sequence of shape (q, d_x)
+        x : array, DataFrame, dict or sequence of shape (q, d_x), optional
             Conditions on X; a vector if X has one column.
+        where : str, callable, or array of shape (n,), optional
+            An event in terms of X, as in :class:`~jointdist.JointDistribution`.
         """
         check_is_fitted(self)
-        x = self._question("given", "x", x)
-        rows = self._read_x("given", "x", x).kept()
-        return self._answer(answering(self._fitted.of_y(rows), rows, index_of(x)))
+        require_one(f"{self._name}.given", x=x, where=where)
+        return self._given_where(where) if x is None else self._given_x(x)
 
     def _check(self) -> None:
         require_selection(self._name, self.selection, self.verbose)
@@ -327,11 +327,8 @@ class ConditionalMeanEmbedding(DistributionEstimator):
     ) -> Self:
         """Solve for the coefficients, Eq. `eq:lowrankprog`; ``few`` by default as before."""
         x, y = bases or double_orthogonal(reduction, centred=False)
-        sums, ridge, pairs = (
-            reduction.moments,
-            self._ridge(fit.chosen, kept.size),
-            kept.pairs,
-        )
+        sums, pairs = reduction.moments, kept.pairs
+        ridge = self._ridge(fit.chosen, kept.size)
         mean, goal = embedding_objective(sums, x, y, ridge)
         scopes = {self.normalization, self._scope}
         most = self.grid_rows if "sample" in scopes else 0

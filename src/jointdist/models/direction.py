@@ -8,7 +8,9 @@ from jointdist._array import Vector, to_numpy
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import one_blas_thread
 from jointdist.data.table import Rows
+from jointdist.distributions.averaged import Averaged
 from jointdist.distributions.conditions import Fixed, Queries
+from jointdist.distributions.groups import Groups
 from jointdist.distributions.kernel_support import KernelSupport
 from jointdist.distributions.linear import LinearDistributions
 from jointdist.distributions.signed import Signed
@@ -89,6 +91,19 @@ class Direction:
     def at(self, rows: Rows) -> LinearDistributions:
         """Return the distributions given rows of the other side."""
         return self._proper(Signed(self.support, self.conditions(rows)))
+
+    def averaged(self, rows: Rows, groups: Groups) -> LinearDistributions:
+        """Return averages of the signed distributions given rows, group by group, projected.
+
+        Parameters
+        ----------
+        rows : Rows
+            Rows of the other side.
+        groups : Groups
+            Their groups and shares.
+        """
+        conditions = Averaged(self.conditions(rows), groups)
+        return self._proper(Signed(self.support, conditions))
 
     def at_mean(self, mean: Vector) -> LinearDistributions:
         """Return the marginal distribution, where the other side's features are their mean."""

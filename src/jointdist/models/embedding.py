@@ -1,24 +1,29 @@
 r"""The fitted conditional mean embedding: weights on few rows of Y for each condition."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from jointdist._array import Array, Index, Vector, to_numpy
+from jointdist.data.design import Design
 from jointdist.data.executor import Executor, one_blas_thread
 from jointdist.data.sample import Representatives, Sample
 from jointdist.data.table import Rows
+from jointdist.distributions.averaged import Averaged
 from jointdist.distributions.cell_support import CellSupport
-from jointdist.distributions.conditions import Queries
+from jointdist.distributions.conditions import Fixed, Queries
 from jointdist.distributions.embedded import Embedded
+from jointdist.distributions.groups import Groups
 from jointdist.distributions.kernel_support import KernelSupport
 from jointdist.distributions.linear import LinearDistributions
 from jointdist.distributions.marginal import marginal_scores
+from jointdist.distributions.protocols import LinearConditions
 from jointdist.errors import InfeasibleError
 from jointdist.lowrank.basis import Basis, host_features
 from jointdist.lowrank.kernel_range import largest_kernel
 from jointdist.lowrank.novelty import TRUSTED
 from jointdist.lowrank.ridge import leave_one_out_residuals
+from jointdist.models.event_rows import WeightedRows, mean_features
 from jointdist.models.kept_sample import KeptSample
 from jointdist.models.pivot_support import pivot_support, summed_weights
 from jointdist.programs import Solution, Status
@@ -69,32 +74,66 @@ class Embedding:
 
     def of_y(self, x: Rows) -> LinearDistributions:
         """Return the distributions of Y given rows of X."""
-        if self.solution.status is Status.INFEASIBLE:
-            msg = f"{self.where}: {self.solution.status.value}"
-            raise InfeasibleError(msg)
-        conditions = Queries(
+        return self._proper(self._conditions(x))
+
+    def of_y_averaged(self, x: Rows, groups: Groups) -> LinearDistributions:
+        """Return averages of the distributions of Y given rows of X, projected afterwards."""
+        return self._proper(Averaged(self._conditions(x), groups))
+
+    def of_y_within(self, x: WeightedRows) -> LinearDistributions:
+        """Return the distribution of Y given that X is one of some rows."""
+        mean = mean_features(self.basis_x, x, self.support.points.executor)
+        return self._proper(Fixed(len(self.weights) * (self.weights @ mean)[None, :] - 1.0))
+
+    def _conditions(self, x: Rows) -> Queries:
+        """Return rows as conditions; if projected, they revert out of distribution."""
+        projected = self.projector is not None
+        return Queries(
             x,
             self.basis_x,
             len(self.weights) * self.weights.T,
             self.support.points.executor,
             self.kept.encodings[0],
             offset=-1.0,
+            trusted=TRUSTED * (1 - self.basis_x.relative_error) if projected else 0.0,
             most=self.most,
         )
+
+    def _proper(self, conditions: LinearConditions) -> LinearDistributions:
+        if self.solution.status is Status.INFEASIBLE:
+            msg = f"{self.where}: {self.solution.status.value}"
+            raise InfeasibleError(msg)
         if self.projector is None:
             return Embedded(self.support, conditions, divided=False)
-        trusted = TRUSTED * (1 - self.basis_x.relative_error)
-        signed = Embedded(self.support, replace(conditions, trusted=trusted))
-        return self.projector.project(signed)
+        return self.projector.project(Embedded(self.support, conditions))
 
-    def energy_scores(self, x: Rows, y: Vector) -> tuple[Vector, Vector]:
-        """Return the energy scores of the distributions at rows, and of the marginal.
+    @property
+    def design_x(self) -> Design:
+        """What became of the columns of X."""
+        return self.kept.design
+
+    @property
+    def points_x(self) -> WeightedRows:
+        """The support points of X."""
+        points = self.kept.points_x(self.support.points.executor)
+        return WeightedRows(points.rows, points.shares)
+
+    @property
+    def donors_x(self) -> WeightedRows:
+        """Some rows of X, whose entries take the place of missing ones."""
+        return self.kept.donors
+
+    def marginal_scores(self, y: Vector) -> Vector:
+        """Return the energy scores of the marginal distribution of Y at outcomes."""
+        sample = self.support.sample
+        return marginal_scores(sample, y, sample.units())
+
+    def energy_scores(self, dists: LinearDistributions, y: Vector) -> tuple[Vector, Vector]:
+        """Return the energy scores of distributions of Y, and of the marginal.
 
         A distribution with hardly any mass has the score of the marginal.
         """
-        sample, dists = self.support.sample, self.of_y(x)
-        unit = sample.units()
-        other = marginal_scores(sample, y, unit)
+        unit, other = self.support.sample.units(), self.marginal_scores(y)
         known = dists.masses() > _LEAST_MASS
         if not known.any():
             return other, other

@@ -286,10 +286,7 @@ def _register_regressor(schema: Schema, trusted: Collection[str]) -> None:
         "_model": Optional(Value(LocationScaleModel)),
     }
     cls = DistributionRegressor
-    optional = {**NAMES, **MADE}
-    register_estimator(
-        schema, cls, parameters, learned, optional=optional, check=check_regressor
-    )
+    register_estimator(schema, cls, parameters, learned, check=check_regressor)
 
 
 def _register_conformal(schema: Schema) -> None:

@@ -127,7 +127,8 @@ def check_regressor(model: Any) -> None:
     fitted = "_learned_names" in vars(model.distribution_)
     require(fitted, where, "distribution_", "a fitted model", Text("another"))
     widths = [side.width for side in model._encodings]  # noqa: SLF001
-    _numbers(model, model._encodings[0], where)  # noqa: SLF001
+    shown, d = model._fitted_model.design_x.shown.width, model.n_features_in_  # noqa: SLF001
+    require(d == shown, where, "n_features_in_", f"{shown}", d)
     own = model.distribution_._encodings if direct else model._model.encodings  # noqa: SLF001
     found = [side.width for side in own]
     require(found == widths, where, "_encodings", f"of columns {found}", widths)

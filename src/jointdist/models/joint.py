@@ -11,14 +11,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from jointdist._array import Array, Index, Vector
+from jointdist.data.design import Design
 from jointdist.data.executor import one_blas_thread
 from jointdist.data.table import Rows
+from jointdist.distributions.groups import Groups
 from jointdist.distributions.kernel_support import KernelSupport
 from jointdist.distributions.linear import LinearDistributions
+from jointdist.distributions.marginal import marginal_scores
 from jointdist.lowrank.basis import host_features
 from jointdist.lowrank.kernel_range import largest_kernel
 from jointdist.models.coefficients import Problem
 from jointdist.models.direction import Direction, Regression, Typical, calibrated
+from jointdist.models.event_rows import WeightedRows, mean_features
 from jointdist.models.kept_sample import KeptSample
 from jointdist.programs import Solution
 from jointdist.projection.support_error import support_error
@@ -75,9 +79,42 @@ class Joint:
         r"""Return the marginal of X, Eq. `QXYeq`: at the mean of :math:`\Psi_Y`."""
         return self.x_given_y.at_mean(self.y_given_x.support.mean)
 
-    def energy_scores(self, x: Rows, y: Vector) -> tuple[Vector, Vector]:
-        """Return the energy scores of the distributions at rows, and of the marginal."""
-        return self.of_y(x).energy_scores(y)
+    def of_y_averaged(self, x: Rows, groups: Groups) -> LinearDistributions:
+        """Return averages of the distributions of Y given rows of X, projected afterwards."""
+        return self.y_given_x.averaged(x, groups)
+
+    def of_y_within(self, x: WeightedRows) -> LinearDistributions:
+        r"""Return the distribution of Y given that X is one of some rows.
+
+        It is that at the weighted mean of :math:`\Psi_X` over the rows, exactly for the
+        signed model, and projected afterwards.
+        """
+        mean = mean_features(self.problem.x, x, self.problem.executor)
+        return self.y_given_x.at_mean(mean)
+
+    @property
+    def design_x(self) -> Design:
+        """What became of the columns of X."""
+        return self.kept.design
+
+    @property
+    def points_x(self) -> WeightedRows:
+        """The support points of X."""
+        points = self.x_given_y.support.points
+        return WeightedRows(points.rows, points.shares)
+
+    @property
+    def donors_x(self) -> WeightedRows:
+        """Some rows of X, whose entries take the place of missing ones."""
+        return self.kept.donors
+
+    def marginal_scores(self, y: Vector) -> Vector:
+        """Return the energy scores of the marginal distribution of Y at outcomes."""
+        return marginal_scores(self.y_given_x.support.sample, y)
+
+    def energy_scores(self, dists: LinearDistributions, y: Vector) -> tuple[Vector, Vector]:
+        """Return the energy scores of distributions of Y, and of the marginal."""
+        return dists.energy_scores(y)
 
     def ratio(self, x: Rows, y: Rows) -> Vector:
         """Return 1 + h at pairs of rows."""

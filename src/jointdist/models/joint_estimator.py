@@ -3,9 +3,9 @@
 from sklearn.utils.validation import check_is_fitted
 
 from jointdist._array import Index, Vector
-from jointdist._rules import Seed, Text, generator, is_whole, require
-from jointdist.distributions.columns import select_columns
+from jointdist._rules import Seed, generator, is_whole, require
 from jointdist.data.frames import index_of
+from jointdist.distributions.columns import select_columns
 from jointdist.distributions.conditional import Conditional
 from jointdist.distributions.device_answers import answering
 from jointdist.distributions.linear import LinearDistributions
@@ -13,6 +13,7 @@ from jointdist.distributions.protocols import Distributions
 from jointdist.models._arguments import y_for_Y
 from jointdist.models.base import DistributionEstimator
 from jointdist.models.dependence import Dependence, dependence
+from jointdist.models.event_rows import require_one
 from jointdist.models.joint import Joint
 from jointdist.selection.settings import SETTINGS
 
@@ -25,7 +26,9 @@ class JointEstimator(DistributionEstimator):
     grid_rows_: Index
     _fitted: Joint  # pyrefly: ignore[bad-override-mutable-attribute]
 
-    def given(self, x: object = None, *, y: object = None) -> Conditional:
+    def given(
+        self, x: object = None, *, y: object = None, where: object = None
+    ) -> Conditional:
         """Return conditional distributions: of Y for each row of ``x``, or of X for each of ``y``.
 
         Conditions are copied, but for more than 2²⁵ numbers; these must not change.
@@ -37,18 +40,22 @@ class JointEstimator(DistributionEstimator):
             columns, or a Series with these as its index, is one row.
         y : array, DataFrame, dict or sequence of shape (q,) or (q, d_y), optional
             Conditions on Y.
+        where : str, callable, or array of shape (n,), optional
+            An event: the distribution of Y given that X lies in a set. An expression over
+            the columns of X, as ``"x1 > 0 and x2 < 1"``, a function of its rows, or a truth
+            value for each support point of X, those of ``marginal("x")``. The distribution
+            is the mean of the signed ones over the support points in the set, projected
+            afterwards.
         """
         check_is_fitted(self)
-        where = f"{self._name}.given"
-        one = (x is None) != (y is None)
-        got = Text("neither" if x is None else "both")
-        require(one, where, "x, y", "given one or the other", got)
-        if y is None:
-            x = self._question("given", "x", x)
-            rows = self._read_x("given", "x", x).kept()
-            return self._answer(answering(self._fitted.of_y(rows), rows, index_of(x)))
+        method = f"{self._name}.given"
+        require_one(method, x=x, y=y, where=where)
+        if x is not None:
+            return self._given_x(x)
+        if where is not None:
+            return self._given_where(where)
         y = self._question("given", "y", y, 1)
-        rows = self._encodings[1].encode(y, where=where, name="y", vector=True).kept()
+        rows = self._encodings[1].encode(y, where=method, name="y", vector=True).kept()
         dists = self._shown(self._fitted.of_x(rows))
         return self._answer(answering(dists, rows, index_of(y)))
 

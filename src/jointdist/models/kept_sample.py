@@ -27,6 +27,7 @@ from jointdist.lowrank.support_sums import SupportFrame, SupportSums, sampled_pa
 from jointdist.models._arguments import PairedData
 from jointdist.models.compressed_points import compressed_points
 from jointdist.models.direction import Typical
+from jointdist.models.event_rows import WeightedRows
 from jointdist.projection.settings import SETTINGS
 
 __all__ = ["KeptSample", "support_plan"]
@@ -114,6 +115,12 @@ class KeptSample(Cached):
             return self.pairs
         z = np.concatenate([self.rows.x.table(), self.rows.y.table()], axis=1)
         return self._sampled(sampled_pairs(z, self.rows.weights, self.seed))
+
+    @property
+    def donors(self) -> WeightedRows:
+        """Some rows of X, with weights: all up to 8,192, else a sample of 4,096."""
+        sample = self.few_pairs
+        return WeightedRows(sample.x, sample.row_weights).positive()
 
     def _sampled(self, found: BottomK) -> Sample:
         """Return sampled pairs of positive weight as paired rows."""

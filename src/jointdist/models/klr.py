@@ -14,6 +14,7 @@ from jointdist.data.design import Design
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor, executor_for
 from jointdist.data.sample import Sample
+from jointdist.data.table import Rows
 from jointdist.kernels import Kernel
 from jointdist.lowrank.basis import Basis, host_features
 from jointdist.lowrank.factor import Pivoting
@@ -22,7 +23,7 @@ from jointdist.models._arguments import (
     Missing,
     PairedData,
     Unknown,
-    read_x,
+    read_question,
     table_options,
 )
 from jointdist.models._fitted_state import FittedState
@@ -34,8 +35,14 @@ from jointdist.models._logistic import (
     require_logistic,
     solve_logistic,
 )
+from jointdist.models.donors import find_donors
+from jointdist.models.event_rows import WeightedRows
 from jointdist.programs.logistic import LogisticSolution
-from jointdist.selection.logistic_loss import log_probabilities, probabilities
+from jointdist.selection.logistic_loss import (
+    log_probabilities,
+    probabilities,
+    scores_of,
+)
 from jointdist.selection.specification import Selected, Selection
 
 __all__ = ["KernelLogisticRegression"]
@@ -395,9 +402,25 @@ class KernelLogisticRegression(ClassifierMixin, FittedState):
         return Design.plain(self._encoding) if self._made is None else self._made
 
     def _scores(self, method: str, X: object) -> Vector:
-        """Return the scores of rows, of shape (q, 1) or (q, K)."""
+        """Return the scores of rows, of shape (q, 1) or (q, K).
+
+        Where entries are missing, they are those of the mean probabilities over donors.
+        """
         check_is_fitted(self)
-        rows = read_x(self, self.encoding_, X, where=f"{_NAME}.{method}")
+        where, design = f"{_NAME}.{method}", self.encoding_
+        rows, absent = read_question(self, design, X, where=where)
+        if absent is None:
+            return self._scores_at(rows)
+        rule = f"complete: missing entries need a fit to at most {self.support_size:,} rows"
+        require(self._kept is not None, where, "X", rule, Text("missing entries"))
+        assert self._kept is not None  # noqa: S101  # for type checkers
+        sample = WeightedRows(self._kept.x, self._kept.row_weights).positive()
+        found = find_donors(rows, absent, sample, design)
+        mean = found.groups.average(probabilities(self._scores_at(found.rows)))
+        return scores_of(mean[found.which])
+
+    def _scores_at(self, rows: Rows) -> Vector:
+        """Return the scores of encoded rows."""
 
         def block(_start: int, z: Array) -> Vector:
             f: Vector = host_features(self.basis_x_, z) @ self.coefficients_.T

@@ -1,22 +1,29 @@
 """Fitted location-scale models: distributions of location plus scale times a residual."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from jointdist._array import Vector, to_numpy
+from jointdist._rules import Text, require
+from jointdist.data.design import Design
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
+from jointdist.distributions.groups import Groups
 from jointdist.distributions.location_scale import ForecastConditions, LocationScale
 from jointdist.distributions.marginal import marginal_scores
+from jointdist.distributions.protocols import Distributions
 from jointdist.distributions.support_points import SupportPoints
 from jointdist.lowrank.novelty import NoveltyDetector
+from jointdist.models.event_rows import WeightedRows
 from jointdist.models.jdl import JointDistribution
-from jointdist.regression.fitted_location import StackedLocation
+from jointdist.projection.pooled import pooled
+from jointdist.regression.fitted_location import RegressorLocation, StackedLocation
 from jointdist.regression.protocols import Scale
-from jointdist.regression.tables import as_table
+from jointdist.regression.tables import as_table, decoded_table
 
 __all__ = ["LocationScaleModel"]
 
@@ -45,6 +52,10 @@ class LocationScaleModel:
         The observed outcomes.
     executor : Executor, optional
         Runs the row blocks.
+    sample : WeightedRows, optional
+        A sample of the rows of X; None in files of older versions.
+    made : Design, optional
+        What became of the columns of X, if it is not plain.
     """
 
     location: StackedLocation
@@ -56,6 +67,49 @@ class LocationScaleModel:
     encodings: tuple[Encoding, Encoding]
     marginal: SupportPoints
     executor: Executor | None
+    sample: WeightedRows | None = None
+    made: Design | None = None
+
+    @property
+    def design_x(self) -> Design:
+        """What became of the columns of X."""
+        return Design.plain(self.encodings[0]) if self.made is None else self.made
+
+    @property
+    def points_x(self) -> WeightedRows:
+        """A sample of the rows of X."""
+        rule = "of a model that keeps a sample of X; fit it anew"
+        got = Text("one of a file that an older version wrote")
+        require(self.sample is not None, "DistributionRegressor", "model", rule, got)
+        assert self.sample is not None  # noqa: S101  # for type checkers
+        return self.sample
+
+    @property
+    def donors_x(self) -> WeightedRows:
+        """The same: their entries take the place of missing ones."""
+        return self.points_x
+
+    def of_y(self, x: Rows) -> LocationScale:
+        """Return the distributions of Y given coded rows of X."""
+        return self.given(x, self._table(x))
+
+    def of_y_averaged(self, x: Rows, groups: Groups) -> Distributions:
+        """Return mixtures of the distributions of Y given rows of X, group by group."""
+        return pooled(self.of_y(x), groups)
+
+    def of_y_within(self, x: WeightedRows) -> Distributions:
+        """Return the mixture of the distributions of Y given some rows of X."""
+        return self.of_y_averaged(x.rows, Groups.of(np.array([x.rows.n]), x.weights))
+
+    def marginal_scores(self, y: Vector) -> Vector:
+        """Return the energy scores of the observed outcomes at others."""
+        return marginal_scores(self.marginal, y)
+
+    def _table(self, x: Rows) -> Any:
+        """Return coded rows as regressors read them; numbers if none reads tables."""
+        if any(isinstance(part, RegressorLocation) for part in self.location.parts):
+            return decoded_table(self.design_x, x)
+        return x.source
 
     def given(self, x: Rows, X: object) -> LocationScale:
         """Return the conditional distributions of Y given rows of X.
@@ -87,17 +141,17 @@ class LocationScaleModel:
             unit=self.marginal.units(),
         )
 
-    def skill(self, sample: Sample, X: object) -> float:
+    def skill_of(self, dists: Distributions, sample: Sample) -> float:
         """Return one minus the mean energy score over that of the observed outcomes.
 
         Parameters
         ----------
+        dists : Distributions
+            The distributions.
         sample : Sample
             Rows and outcomes, encoded, with weights.
-        X : array, DataFrame or sequence
-            The same rows of X, as users give them.
         """
         points, w = to_numpy(sample.y.read(0, sample.n)), sample.weights
-        scores = self.given(sample.x, X).energy_scores(points)[0]
-        marginal = np.average(marginal_scores(self.marginal, points), weights=w)
+        scores = dists.energy_scores(points)[0]
+        marginal = np.average(self.marginal_scores(points), weights=w)
         return 1 - float(np.average(scores, weights=w) / marginal)

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from jointdist._array import Vector
 from jointdist._rules import Seed, require
-from jointdist.data.design import Design
+from jointdist.data.design import Design, Question
 from jointdist.data.encoding import Encoding
 from jointdist.data.events import names_of
 from jointdist.data.executor import Executor
@@ -16,15 +16,16 @@ from jointdist.data.fold_arguments import require_cv
 from jointdist.data.frames import index_of
 from jointdist.data.one_row import as_question
 from jointdist.data.sample import Sample
-from jointdist.data.table import Rows
 from jointdist.distributions.conditional import Conditional
 from jointdist.distributions.device_answers import answering
+from jointdist.distributions.protocols import Distributions
 from jointdist.kernels import Kernel
 from jointdist.models._arguments import (
     Missing,
     PairedData,
     Unknown,
     read_pair,
+    read_question,
     read_x,
     table_options,
     y_for_Y,
@@ -37,8 +38,11 @@ from jointdist.models._location_scale import (
     warn_if_unused,
 )
 from jointdist.models.base import DistributionEstimator
+from jointdist.models.event_rows import in_event, require_one
 from jointdist.models.jdl import JointDistribution
 from jointdist.models.location_scale_model import LocationScaleModel
+from jointdist.models.questions import Answering, answers
+from jointdist.models.reweighted import Reweighted, reweighted
 from jointdist.regression.fitted_scale import ScaleRegression
 from jointdist.regression.location import require_regressor
 from jointdist.regression.tables import as_table
@@ -147,7 +151,6 @@ class DistributionRegressor(RegressorMixin, FittedState):
     direct_: bool
     _model: LocationScaleModel | None  # None if the distribution is that of Y itself
     _encodings: tuple[Encoding, Encoding]
-    _made: Design | None = None  # what became of the columns of X, if not plain
 
     def __init__(
         self,
@@ -207,23 +210,54 @@ class DistributionRegressor(RegressorMixin, FittedState):
             warn_if_unused(self._name, self.regressor)
             dist = self._estimator(pair.seed).fit(X, Y, sample_weight)
             return self._keep(pair, dist, None)
-        model = fit_location_scale(data, pair.encodings, self._spec(pair.seed))
+        model = fit_location_scale(data, pair.design, pair.encodings, self._spec(pair.seed))
         return self._keep(pair, model.residuals, model)
 
-    def given(self, x: object) -> Conditional:
-        """Return the conditional distributions of Y given rows of X.
+    def given(self, x: object = None, *, where: object = None) -> Conditional:
+        """Return the conditional distributions of Y given rows of X, or given an event.
 
         Parameters
         ----------
-        x : array, DataFrame, dict or sequence of shape (q, d_x)
+        x : array, DataFrame, dict or sequence of shape (q, d_x), optional
             Conditions on X; a vector if X has one column.
+        where : str, callable, or array of shape (n,), optional
+            An event: the distribution of Y given that X lies in a set. An expression over
+            the columns of X, or a function of its rows. The distribution is the mixture of
+            those at the rows in the set, of a sample of at most 4,096 rows of X.
         """
         check_is_fitted(self)
+        method = f"{self._name}.given"
+        require_one(method, x=x, where=where)
         if self._model is None:
-            return self._answer(self.distribution_.given(x=x))
+            return self._answer(self.distribution_.given(x=x, where=where))
+        if x is None:
+            inside = in_event(where, self._model.points_x, self.encoding_, method)
+            return self._answer(Conditional(self._model.of_y_within(inside)))
         x = self._question("given", "x", x)
-        rows = self._read("given", "x", x)
-        return self._answer(answering(self._model.given(rows, x), rows, index_of(x)))
+        question = self._read("given", "x", x)
+        dists = self._answers(question, x)
+        return self._answer(answering(dists, question.rows, index_of(x)))
+
+    def reweighted(self, X: object = None, *, weights: object = None) -> Reweighted:
+        """Return the model under another distribution of X, with the same p(y | x).
+
+        Parameters
+        ----------
+        X : array, DataFrame or sequence of shape (k, d_x), optional
+            Rows of X from the new distribution.
+        weights : array of shape (k,) or (n,), optional
+            Weights of these rows; without ``X``, of the sample of X that the model keeps.
+
+        Returns
+        -------
+        Reweighted
+            The model under the new distribution, with the marginal of Y that follows.
+        """
+        check_is_fitted(self)
+        where, rows = f"{self._name}.reweighted", None
+        if X is not None:
+            rows = read_x(self, self.encoding_, X, where=where).kept()
+        return reweighted(self, self._fitted_model, rows, weights, where)
 
     def predict(self, X: object) -> Any:
         """Return the conditional means of Y; of categories, the most likely ones.
@@ -234,11 +268,11 @@ class DistributionRegressor(RegressorMixin, FittedState):
             Rows of X.
         """
         check_is_fitted(self)
-        X = self._question("predict", "X", X)
-        rows, names = self._read("predict", "X", X), names_of(self._encodings[1])
+        X, names = self._question("predict", "X", X), names_of(self._encodings[1])
         if self._model is None:
             return self._forecast(self.distribution_.predict(X), X, names)
-        found = answering(self._model.given(rows, X), rows).mean()
+        question = self._read("predict", "X", X)
+        found = answering(self._answers(question, X), question.rows).mean()
         return self._forecast(found, X, names)
 
     @y_for_Y
@@ -263,9 +297,10 @@ class DistributionRegressor(RegressorMixin, FittedState):
         if self._model is None:
             return self.distribution_.score(X, Y, sample_weight)
         X = self._question("score", "X", X)
-        where, x = f"{self._name}.score", self._read("score", "X", X)
+        where, question = f"{self._name}.score", self._read("score", "X", X)
         y = self._encodings[1].encode(Y, where=where, name="Y", vector=True)
-        return self._model.skill(Sample.paired(x, y, sample_weight), X)
+        sample = Sample.paired(question.rows, y, sample_weight)
+        return self._model.skill_of(self._answers(question, X), sample)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # pyrefly: ignore[missing-attribute]
@@ -315,7 +350,6 @@ class DistributionRegressor(RegressorMixin, FittedState):
     ) -> Self:
         """Set all fitted attributes; without a model, the distribution is that of Y."""
         learned = pair.columns | {"_encodings": pair.encodings, "_model": model}
-        learned |= {"_made": pair.made}
         learned |= {"distribution_": dist, "direct_": model is None}
         if model is None:
             d = pair.sample.y.d
@@ -332,16 +366,28 @@ class DistributionRegressor(RegressorMixin, FittedState):
     def encoding_(self) -> Design:
         """What became of the columns of X."""
         check_is_fitted(self)
-        return Design.plain(self._encodings[0]) if self._made is None else self._made
+        return self._fitted_model.design_x
 
     def _question(self, method: str, name: str, X: object) -> Any:
         """Return a question by the names of columns as a table."""
         where = f"{self._name}.{method}"
         return as_question(X, self.encoding_.shown, where=where, name=name)
 
-    def _read(self, method: str, name: str, X: object) -> Rows:
+    def _read(self, method: str, name: str, X: object) -> Question:
         where = f"{self._name}.{method}"
-        return read_x(self, self.encoding_, X, where=where, name=name)
+        return read_question(self, self.encoding_, X, where=where, name=name)
+
+    def _answers(self, question: Question, X: object) -> Distributions:
+        """Return the distributions at rows, which users gave as ``X``."""
+        assert self._model is not None  # noqa: S101  # for type checkers
+        if question.absent is None:
+            return self._model.given(question.rows, X)
+        return answers(self._model, question)
+
+    @property
+    def _fitted_model(self) -> Answering:
+        """What answers questions."""
+        return self.distribution_._fitted if self._model is None else self._model  # noqa: SLF001
 
     def _check(self) -> None:
         """Raise unless the arguments obey their rules."""

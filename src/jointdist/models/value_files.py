@@ -21,7 +21,7 @@ from jointdist.data.codec import Text as Str
 from jointdist.data.design import Design
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
-from jointdist.data.files import require_codes
+from jointdist.data.files import require_codes, require_weights
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
 from jointdist.distributions.cell_support import CellSupport
@@ -42,6 +42,7 @@ from jointdist.models.coefficients import (
 from jointdist.models.degrees import ChosenDegree
 from jointdist.models.direction import Direction
 from jointdist.models.embedding import Embedding
+from jointdist.models.event_rows import WeightedRows
 from jointdist.models.jdl import JointDistribution
 from jointdist.models.joint import Joint
 from jointdist.models.jpdl import PolynomialJointDistribution
@@ -104,10 +105,19 @@ def register_values(schema: Schema) -> None:
         encodings=encodings_field(),
         marginal=Value(SupportPoints, r="width"),
         executor=Optional(Value(Executor)),
+        sample=Added(Value(WeightedRows)),
+        made=Added(Value(Design)),
     )
 
 
 def _register_sample(schema: Schema) -> None:
+    schema.register(
+        WeightedRows,
+        "weighted_rows",
+        check=lambda rows: require_weights("WeightedRows", rows.weights),
+        rows=Value(Rows, n="n"),
+        weights=Floats("n", least=0),
+    )
     schema.register(
         KeptSample,
         "kept_sample",
@@ -273,3 +283,7 @@ def _check_location_scale(model: LocationScaleModel) -> None:
     widths = [side.width for side in sides if side.numeric]
     require(widths == [r, r], where, "residuals", f"of {r} and {r} columns", Text(widths))
     require(model.marginal.is_scalar or r > 1, where, "marginal", "numbers", Text("not"))
+    made = model.made is None or model.made.encoding == x
+    require(made, where, "made", "of the columns of X", Text("others"))
+    if model.sample is not None:
+        require_codes(where, model.sample.rows, x)

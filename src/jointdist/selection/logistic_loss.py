@@ -10,7 +10,7 @@ from scipy.special import expit, log_expit, log_softmax, softmax
 from jointdist._array import Index, Vector
 from jointdist._rules import Text, require
 
-__all__ = ["Loss", "log_probabilities", "loss_of", "probabilities"]
+__all__ = ["Loss", "log_probabilities", "loss_of", "probabilities", "scores_of"]
 
 Loss: TypeAlias = Callable[[Vector, Index], ArrayLike]
 
@@ -29,6 +29,19 @@ def probabilities(f: Vector) -> Vector:
     two = f.shape[1] == 1
     p: Vector = expit(np.hstack([-f, f])) if two else softmax(f, axis=1)
     return p
+
+
+def scores_of(p: Vector) -> Vector:
+    """Return scores with given probabilities, (q, 1) for two classes, else (q, K).
+
+    Parameters
+    ----------
+    p : array of shape (q, K)
+        The probabilities.
+    """
+    logs = np.log(np.maximum(p, np.finfo(np.float64).tiny))
+    found: Vector = logs[:, 1:] - logs[:, :1] if p.shape[1] == 2 else logs
+    return found
 
 
 def log_probabilities(f: Vector) -> Vector:
