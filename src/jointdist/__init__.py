@@ -28,6 +28,7 @@ from jointdist.errors import (
     JointdistError,
     ModelFileError,
     NotPositiveDefiniteError,
+    OutOfDistributionWarning,
     SignedDistributionWarning,
     ToleranceWarning,
 )
@@ -66,6 +67,7 @@ __all__ = [
     "LowRank",
     "ModelFileError",
     "NotPositiveDefiniteError",
+    "OutOfDistributionWarning",
     "PolynomialJointDistribution",
     "Projection",
     "Selected",

@@ -15,6 +15,7 @@ from jointdist.data.executor import Executor
 from jointdist.data.table import Rows, as_weights
 from jointdist.distributions.conditional import Conditional
 from jointdist.distributions.device_answers import answering
+from jointdist.distributions.protocols import Distributions
 from jointdist.errors import ToleranceWarning, warn_user
 from jointdist.lowrank.basis import Basis
 from jointdist.lowrank.moments import Moments
@@ -24,6 +25,7 @@ from jointdist.models.exact_updates import ExactUpdates
 from jointdist.models.kept_sample import KeptSample
 from jointdist.models.questions import Answering, Question, answers, read_question
 from jointdist.models.reweighted import Reweighted, reweighted
+from jointdist.models.told import warn_if_novel
 from jointdist.programs import Solution
 from jointdist.selection.specification import Selected, Selection
 
@@ -101,7 +103,7 @@ class DistributionEstimator(RegressorMixin, ExactUpdates):
         """
         check_is_fitted(self)
         question = self._read_question("predict", "X", X)
-        dist = answering(answers(self._fitted, question), question.rows)
+        dist = answering(self._answers("predict", question), question.rows)
         return dist.mean() if self._encodings[1].numeric else dist.mode()
 
     @y_for_Y
@@ -126,7 +128,7 @@ class DistributionEstimator(RegressorMixin, ExactUpdates):
         question = self._read_question("score", "X", X)
         x, y = self._paired("score", question.rows, Y)
         weights = as_weights(sample_weight, x)
-        dists = answers(self._fitted, question)
+        dists = self._answers("score", question)
         scores = self._fitted.energy_scores(dists, to_numpy(y.read(0, y.n)))
         own, marginal = (float(np.average(score, weights=weights)) for score in scores)
         if marginal <= 0:  # Y is constant, and so is the sample: nothing to forecast
@@ -258,7 +260,14 @@ class DistributionEstimator(RegressorMixin, ExactUpdates):
         """Return the distributions of Y given rows of X."""
         rows, missing = self._read_question("given", "x", x)
         rows = rows.kept()
-        return answering(answers(self._fitted, Question(rows, missing)), rows)
+        return answering(self._answers("given", Question(rows, missing)), rows)
+
+    def _answers(self, method: str, question: Question) -> Distributions:
+        """Return the distributions of Y at rows; warn if many are out of distribution."""
+        found = answers(self._fitted, question)
+        where = f"{self._name}.{method}"
+        warn_if_novel(where, question, found.conditions, self._fitted)
+        return found
 
     def _given_where(self, event: object) -> Conditional:
         """Return the distribution of Y given that X lies in a set."""

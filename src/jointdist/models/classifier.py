@@ -1,7 +1,7 @@
 """Classification: the joint distribution of X and labels (paper, *Binary classification*)."""
 
 from copy import copy
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,14 +28,11 @@ from jointdist.models._labelled import (
 )
 from jointdist.models.coefficients import Marginals, Positivity
 from jointdist.models.jdl import JointDistribution
-from jointdist.models.questions import answers, read_question
+from jointdist.models.questions import read_question
 from jointdist.models.reweighted import Reweighted
 from jointdist.programs import Solution
 from jointdist.programs.simplex import onto_simplex
 from jointdist.selection.specification import Selected, Selection
-
-if TYPE_CHECKING:
-    from jointdist.distributions.linear import LinearDistributions
 
 __all__ = ["JointClassifier"]
 
@@ -395,12 +392,9 @@ class JointClassifier(ClassifierMixin, FittedState):
         return joint
 
     def _signed(self, method: str, X: object) -> tuple[Index, Vector]:
-        """Return the labels that have rows, and their signed probabilities; those of the
-        sample if the mass is not positive.
-        """
+        """Return the labels that have rows, and their signed probabilities."""
         check_is_fitted(self)
         encoding, _ = self.joint_._encodings  # noqa: SLF001
         where = f"{_NAME}.{method}"
         question = read_question(self.joint_, encoding, X, where=where)
-        dists = answers(self.joint_._fitted, question)  # noqa: SLF001
-        return signed_probabilities(cast("LinearDistributions", dists))
+        return signed_probabilities(self.joint_._answers(method, question))  # noqa: SLF001

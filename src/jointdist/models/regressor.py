@@ -29,6 +29,7 @@ from jointdist.models.jdl import JointDistribution
 from jointdist.models.location_scale_model import LocationScaleModel
 from jointdist.models.questions import Answering, Question, answers, read_question
 from jointdist.models.reweighted import Reweighted, reweighted
+from jointdist.models.told import warn_if_novel
 from jointdist.regression.fitted_scale import ScaleRegression
 from jointdist.regression.location import require_regressor
 from jointdist.regression.splits import require_splits
@@ -204,7 +205,7 @@ class DistributionRegressor(RegressorMixin, FittedState):
             inside = in_event(where, points, encoding, method)
             return Conditional(self._model.of_y_within(inside))
         rows, missing = self._read("given", "x", x)
-        return answering(self._answers(Question(rows, missing), x), rows)
+        return answering(self._answers("given", Question(rows, missing), x), rows)
 
     def reweighted(self, X: object = None, *, weights: object = None) -> Reweighted:
         """Return the model under another distribution of X, with the same p(y | x).
@@ -240,7 +241,7 @@ class DistributionRegressor(RegressorMixin, FittedState):
         question = self._read("predict", "X", X)
         if self._model is None:
             return self.distribution_.predict(X)
-        return answering(self._answers(question, X), question.rows).mean()
+        return answering(self._answers("predict", question, X), question.rows).mean()
 
     @y_for_Y
     def score(  # pyrefly: ignore[bad-override]  # Y, not y
@@ -266,7 +267,7 @@ class DistributionRegressor(RegressorMixin, FittedState):
         where, question = f"{self._name}.score", self._read("score", "X", X)
         y = self._encodings[1].encode(Y, where=where, name="Y", vector=True)
         sample = Sample.paired(question.rows, y, sample_weight)
-        return self._model.skill_of(self._answers(question, X), sample)
+        return self._model.skill_of(self._answers("score", question, X), sample)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # pyrefly: ignore[missing-attribute]
@@ -326,12 +327,17 @@ class DistributionRegressor(RegressorMixin, FittedState):
         where = f"{self._name}.{method}"
         return read_question(self, self._encodings[0], X, where=where, name=name)
 
-    def _answers(self, question: Question, X: object) -> Distributions:
+    def _answers(self, method: str, question: Question, X: object) -> Distributions:
         """Return the distributions at rows, which users gave as ``X``."""
-        assert self._model is not None  # noqa: S101  # for type checkers
+        model = self._model
+        assert model is not None  # noqa: S101  # for type checkers
+        found: Distributions
         if question.missing is None:
-            return self._model.given(question.rows, X)
-        return answers(self._model, question)
+            found = model.given(question.rows, X)
+        else:
+            found = answers(model, question)
+        warn_if_novel(f"{self._name}.{method}", question, found.conditions, model)
+        return found
 
     @property
     def _fitted_model(self) -> Answering:
