@@ -8,6 +8,7 @@
   - ``ModelFileError``             a file of a model cannot be read or written
   - ``NotPositiveDefiniteError``   a kernel is not positive semidefinite
 
+* ``OutOfDistributionWarning``     many questions are unlike all rows that a model was fitted to
 * ``SignedDistributionWarning``    a signed distribution has no mass, or a negative variance
 * ``UnseenCategoryWarning``        a category that ``fit`` has not seen
 * ``ToleranceWarning``             a result is returned, but less exact than asked for
@@ -26,6 +27,7 @@ __all__ = [
     "JointdistError",
     "ModelFileError",
     "NotPositiveDefiniteError",
+    "OutOfDistributionWarning",
     "SignedDistributionWarning",
     "ToleranceWarning",
     "UnseenCategoryWarning",
@@ -63,6 +65,10 @@ class ModelFileError(JointdistError, ValueError):
 
 class NotPositiveDefiniteError(JointdistError, ValueError):
     """A kernel produced a matrix that is not positive semidefinite."""
+
+
+class OutOfDistributionWarning(UserWarning):
+    """Many questions are unlike all rows that a model was fitted to."""
 
 
 class SignedDistributionWarning(UserWarning):

@@ -110,6 +110,22 @@ class Design:
             place += part.width
         return tuple(found)
 
+    def judged(self, ends: Vector) -> Vector:
+        """Return the range of columns by which questions are judged, ``(2, D)``.
+
+        Codes of categories and columns that are made of others have no range.
+
+        Parameters
+        ----------
+        ends : array of shape (2, D)
+            The least and the largest value of each column of numbers.
+        """
+        found, d = np.array(ends, dtype=np.float64), self.shown.width
+        free = [i for i, known in enumerate(self.encoding.categories) if known is not None]
+        free += range(d, self.encoding.width)
+        found[0, free], found[1, free] = -np.inf, np.inf
+        return found
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Design):
             return NotImplemented

@@ -29,6 +29,8 @@ __all__ = ["Outcomes", "learn_design"]
 MOST_BESIDE = 32
 # The same for a column that is alone: trees can tell so many apart.
 MOST_ALONE = 250
+# The distance of a missing entry from the median, in standard deviations: no kernel can tell.
+_STEP = 2.0**-20
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,12 +148,20 @@ def _with_neutral(shown: Encoding, codes: Vector, lost: list[bool]) -> Encoding:
         if known is not None and shown.kind(i) == "category":
             found[i] = float(len(known))
         else:
-            taken, value = set(seen.tolist()), float(np.median(seen)) if len(seen) else 0.0
-            value = value + 0.5 if known is not None else value
-            while value in taken:
-                value = float(np.nextafter(value, np.inf))
-            found[i] = value
+            middle = _beside(seen)
+            found[i] = middle if known is None else float(np.floor(middle)) + 0.5
     return replace(shown, neutral=tuple(found))
+
+
+def _beside(seen: Vector) -> float:
+    """Return a number next to the median that is not among those seen."""
+    if not len(seen):
+        return 0.0
+    value, taken = float(np.median(seen)), set(seen.tolist())
+    step = max(float(np.std(seen)), abs(value) * _STEP, _STEP) * _STEP
+    while value in taken:
+        value += step
+    return value
 
 
 def _folds(codes: Vector, outcomes: Outcomes) -> tuple[str, OutOfFold]:

@@ -46,6 +46,20 @@ class Grouped:
         """Return the average novelty of the components, from zero to one."""
         return self.groups.average(self.given.novelty())
 
+    def leverage(self) -> Vector:
+        """Return the average leverage of the components."""
+        return self.groups.average(self.given.leverage())
+
+    def outside(self) -> list[tuple[str, ...]]:
+        """Return the columns outside the range seen of all components, in order."""
+        found: list[tuple[str, ...]] = []
+        each = self.given.outside()
+        ends = self.groups.starts + self.groups.sizes
+        for a, b in zip(self.groups.starts, ends, strict=True):
+            names = [name for columns in each[a:b] for name in columns]
+            found.append(tuple(dict.fromkeys(names)))
+        return found
+
     def labels(self) -> tuple[str, list[str]]:
         """Return no name of columns, and the number of each distribution."""
         return "", [f"distribution {i}" for i in range(self.n)]

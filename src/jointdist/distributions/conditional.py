@@ -27,7 +27,7 @@ from jointdist.distributions.arguments import (
 )
 from jointdist.distributions.choice import Chosen, choose
 from jointdist.distributions.protocols import Distributions, IntervalRule, Projection
-from jointdist.distributions.tabulation import frame_of, plot
+from jointdist.distributions.tabulation import diagnostics_of, frame_of, plot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -344,6 +344,15 @@ class Conditional:
         model has seen no similar row, and a projected distribution reverts to the marginal.
         """
         return self._dists.conditions.novelty()
+
+    def diagnostics(self) -> Any:
+        """Return how far each distribution can be trusted, as a DataFrame with a row each.
+
+        ``leverage`` is the weight of an outcome at the condition in the ridge regression of
+        the leading function of Y, or of the residual; ``n_outside`` and ``outside`` are the
+        columns of the condition that are outside the range seen in the fit.
+        """
+        return diagnostics_of(self, self._index)
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw densities, or bars of probabilities, of up to eight scalar distributions.

@@ -20,6 +20,7 @@ from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor, one_blas_thread
 from jointdist.data.table import Rows
 from jointdist.distributions.protocols import LinearConditions
+from jointdist.distributions.seen import About, columns_outside
 from jointdist.distributions.support import LEAST_MASS
 from jointdist.errors import SignedDistributionWarning, warn_user
 from jointdist.lowrank.basis import Basis, host_features
@@ -57,6 +58,14 @@ class Fixed:
         """Return zeros: there is no condition that could be far from the sample."""
         return np.zeros(self.n)
 
+    def leverage(self) -> Vector:
+        """Return NaN: there is no condition at which an outcome could be observed."""
+        return np.full(self.n, np.nan)
+
+    def outside(self) -> list[tuple[str, ...]]:
+        """Return no columns."""
+        return [()] * self.n
+
     def labels(self) -> tuple[str, list[str]]:
         """Return no name of columns, and the number of each distribution."""
         return "", _numbered(self.n)
@@ -91,6 +100,8 @@ class Queries(Cached):
     most : float, default=inf
         The largest kernel of a row of the sample. Longer features are shortened to that
         length, and shrink further where the kernel is far beyond.
+    about : About, optional
+        What the model has seen of such rows.
     """
 
     rows: Rows
@@ -101,6 +112,7 @@ class Queries(Cached):
     offset: float = 0.0
     trusted: float = 0.0
     most: float = np.inf
+    about: About | None = None
 
     @property
     def n(self) -> int:
@@ -111,21 +123,29 @@ class Queries(Cached):
     def t(self) -> Vector:
         """The coefficients of all distributions, of shape ``(q, m)``."""
 
-        def block(_start: int, z: Array) -> Vector:
+        def block(_start: int, z: Array) -> tuple[Vector, Vector]:
             psi = host_features(self.basis, z)
             t: Vector = psi @ self.H
+            novelty = np.empty(0)
             if self.trusted:
                 represented, reach = self._represented(psi, z)
+                novelty = 1 - reach * represented
                 trust = np.sqrt(reach * np.minimum(reach / TRUSTED, 1.0))
                 trust *= np.minimum(represented / self.trusted, 1.0)
                 t = np.where(trust[:, None] > 0, t * trust[:, None], 0.0)
             t += self.offset
-            return t
+            return t, novelty
 
-        return np.concatenate(list(self.executor.map(block, self.rows)))
+        t, novelty = zip(*self.executor.map(block, self.rows), strict=True)
+        vars(self)["known_novelty"] = np.concatenate(novelty)
+        return np.concatenate(t)
 
     def novelty(self) -> Vector:
         """Return how far out of distribution each condition is, from zero to one."""
+        if self.trusted and self.n <= self._step:
+            _ = self.t  # which comes with it
+            found: Vector = vars(self)["known_novelty"]
+            return found
 
         def block(_start: int, z: Array) -> Vector:
             represented, reach = self._represented(host_features(self.basis, z), z)
@@ -139,13 +159,34 @@ class Queries(Cached):
         missed = np.clip(to_numpy(self.basis.map.novelty(phi, z)), 0.0, 1.0)
         return 1 - np.nan_to_num(missed, nan=1.0), within(self.basis.map, phi, z, self.most)
 
+    def leverage(self) -> Vector:
+        """Return the weight of an outcome at each condition in the forecast there."""
+        if self.about is None:
+            return np.full(self.n, np.nan)
+        inverse = self.about.inverse
+
+        def block(_start: int, z: Array) -> Vector:
+            found: Vector = host_features(self.basis, z) ** 2 @ inverse
+            return found
+
+        return self.about.own + np.concatenate(list(self.executor.map(block, self.rows)))
+
+    def outside(self) -> list[tuple[str, ...]]:
+        """Return the columns of each condition that are outside the range seen."""
+        return columns_outside(self.rows, self.encoding, self.about)
+
     def labels(self) -> tuple[str, list[str]]:
         """Return the names of the columns that tell conditions apart, and their values."""
         return differing_columns(self.rows, self.encoding)
 
+    @property
+    def _step(self) -> int:
+        """The number of conditions whose coefficients fit in memory."""
+        return max(_KEPT // max(int(self.H.shape[1]), 1), 1)
+
     def parts(self) -> Iterator[Vector]:
         """Yield the coefficients of all distributions, as many at a time as fit in memory."""
-        step = max(_KEPT // max(self.H.shape[1], 1), 1)
+        step = self._step
         if self.n <= step:
             yield self.t
             return
@@ -157,6 +198,8 @@ class Queries(Cached):
         chosen = replace(self, rows=self.rows.subset(np.arange(self.n)[rows]))
         if "t" in vars(self):
             vars(chosen)["t"] = self.t[rows]
+            if self.trusted:
+                vars(chosen)["known_novelty"] = vars(self)["known_novelty"][rows]
         return chosen
 
 
@@ -188,6 +231,14 @@ class Derived(ABC):
     def novelty(self) -> Vector:
         """Return how far out of distribution each condition is, from zero to one."""
         return self.given.novelty()
+
+    def leverage(self) -> Vector:
+        """Return the weight of an outcome at each condition in the forecast there."""
+        return self.given.leverage()
+
+    def outside(self) -> list[tuple[str, ...]]:
+        """Return the columns of each condition that are outside the range seen."""
+        return self.given.outside()
 
     def labels(self) -> tuple[str, list[str]]:
         """Return the names of the columns that tell conditions apart, and their values."""

@@ -19,6 +19,7 @@ from jointdist.distributions.conditions import differing_columns
 from jointdist.distributions.linear import LinearDistributions
 from jointdist.distributions.protocols import Conditions, Projection
 from jointdist.distributions.representatives import representatives
+from jointdist.distributions.seen import About, columns_outside
 
 __all__ = ["ForecastConditions", "LocationScale", "drawn_scores"]
 
@@ -40,11 +41,17 @@ class ForecastConditions:
         How categories of the conditions became numbers.
     novelties : array of shape (q,)
         How far out of distribution they are.
+    inner : Conditions
+        The forecasts, as conditions of the residuals.
+    about : About, optional
+        What the model has seen of such rows.
     """
 
     rows: Rows
     encoding: Encoding
     novelties: Vector
+    inner: Conditions
+    about: About | None = None
 
     @property
     def n(self) -> int:
@@ -55,6 +62,14 @@ class ForecastConditions:
         """Return how far out of distribution each condition is, from zero to one."""
         return self.novelties
 
+    def leverage(self) -> Vector:
+        """Return the weight of a residual at each condition in the distribution there."""
+        return self.inner.leverage()
+
+    def outside(self) -> list[tuple[str, ...]]:
+        """Return the columns of each condition that are outside the range seen."""
+        return columns_outside(self.rows, self.encoding, self.about)
+
     def labels(self) -> tuple[str, list[str]]:
         """Return the names of the columns that tell conditions apart, and their values."""
         return differing_columns(self.rows, self.encoding)
@@ -62,7 +77,8 @@ class ForecastConditions:
     def take(self, rows: Any) -> "ForecastConditions":
         """Return the chosen conditions."""
         chosen = self.rows.subset(np.arange(self.n)[rows])
-        return replace(self, rows=chosen, novelties=self.novelties[rows])
+        novelties, inner = self.novelties[rows], self.inner.take(rows)
+        return replace(self, rows=chosen, novelties=novelties, inner=inner)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

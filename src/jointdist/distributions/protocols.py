@@ -38,6 +38,12 @@ class Conditions(Protocol):
     def novelty(self) -> Vector:
         """Return how far out of distribution each condition is, from zero to one."""
 
+    def leverage(self) -> Vector:
+        """Return the weight of an outcome at each condition in the forecast there."""
+
+    def outside(self) -> list[tuple[str, ...]]:
+        """Return the columns of each condition that are outside the range seen."""
+
     def labels(self) -> tuple[str, list[str]]:
         """Return the names of the columns that tell conditions apart, and their values."""
 

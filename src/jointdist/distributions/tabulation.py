@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from jointdist.distributions.conditional import Conditional
 
-__all__ = ["frame_of", "plot"]
+__all__ = ["diagnostics_of", "frame_of", "plot"]
 
 _MOST_PLOTTED = 8  # densities in one plot: more cannot be distinguished
 _PLOTTED_RANGE = 0.002, 0.998  # quantiles of the support points between which to draw
@@ -82,4 +82,28 @@ def frame_of(dist: "Conditional", levels: ArrayLike, library: str | None = None)
     columns |= {f"q{level:g}": found[:, i] for i, level in enumerate(levels)}
     return to_frame(
         columns, encoding.names or tuple(map(str, range(encoding.width))), **how
+    )
+
+
+def diagnostics_of(dist: "Conditional", index: Any = None) -> Any:
+    """Return how far each distribution can be trusted as a DataFrame, a row each.
+
+    Parameters
+    ----------
+    dist : Conditional
+        The distributions.
+    index : Index of pandas, optional
+        The index of the rows that were asked.
+    """
+    dists = dist.distributions
+    outside = dists.conditions.outside()
+    return to_frame(
+        {
+            "novelty": dists.conditions.novelty(),
+            "effective_size": dists.effective_size(),
+            "leverage": dists.conditions.leverage(),
+            "n_outside": np.array([len(names) for names in outside]),
+            "outside": np.array([", ".join(names) for names in outside], dtype=object),
+        },
+        index=index,
     )

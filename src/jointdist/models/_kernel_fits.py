@@ -9,7 +9,7 @@ from jointdist.data.sample import Sample
 from jointdist.errors import ToleranceWarning, warn_user
 from jointdist.kernels import Kernel
 from jointdist.lowrank.factor import Pivoting
-from jointdist.lowrank.reduction import Factoring, Reduced
+from jointdist.lowrank.reduction import Factoring, Reduced, Reduction
 from jointdist.models._arguments import PairedData
 from jointdist.selection.settings import SETTINGS
 
@@ -19,9 +19,11 @@ __all__ = [
     "factoring",
     "fit_options",
     "is_exact",
+    "warn_if_lost",
     "warn_if_missed",
 ]
 
+_TOLERATED, _NEGLIGIBLE = 10, 0.02  # the trace error of a selected kernel without warning
 EXACT = 512  # rows up to which factors are exact: they cost less than choosing pivots
 
 
@@ -70,8 +72,7 @@ def fit_options(
 ) -> dict[str, Any]:
     """Return the options of :func:`~jointdist.lowrank.reduction.reduce_sample` for a fit.
 
-    A kernel that was selected has a rank of at most 1,024, and no warning if that misses
-    the tolerance.
+    A kernel that was selected has a rank of at most 1,024; see :func:`warn_if_lost`.
 
     Parameters
     ----------
@@ -114,5 +115,34 @@ def warn_if_missed(where: str, old: Reduced, new: Reduced, tol: float) -> None:
                 f"{where}: the landmarks miss {now.relative_error:.2g} of the kernel matrix "
                 f"of {name}, where `tol` is {tol:g}: distributions may be far off. Fit to all "
                 "rows anew."
+            )
+            warn_user(msg, ToleranceWarning)
+
+
+def warn_if_lost(where: str, model: KernelParameters, reduction: Reduction) -> None:
+    """Warn if the rank limit of a kernel that was selected loses much of its trace.
+
+    Below ten times the tolerance, or two per cent, distributions hardly change.
+
+    Parameters
+    ----------
+    where : str
+        The estimator.
+    model : KernelParameters
+        Its parameters.
+    reduction : Reduction
+        The factors of the fit.
+    """
+    limit = max(_TOLERATED * model.tol, _NEGLIGIBLE)
+    kernels = (model.kernel_x, model.kernel_y)
+    sides = zip("XY", kernels, (reduction.x, reduction.y), strict=True)
+    for name, kernel, factor in sides:
+        if isinstance(kernel, str) and factor.relative_error > limit:
+            msg = (
+                f"{where}: the kernel selected for {name} loses "
+                f"{factor.relative_error:.2g} of its trace at rank {factor.map.rank:,}, where "
+                f"`tol` is {model.tol:g}: details of {name} are not seen. Raise `max_rank`, "
+                f"give a wider `kernel_{name.lower()}`, leave out columns that do not matter, "
+                "or raise `tol` if that is good enough."
             )
             warn_user(msg, ToleranceWarning)

@@ -15,6 +15,7 @@ from jointdist.data.labels import Labels, learn_labels, read_classes
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows, as_rows, as_weights, require_table
 from jointdist.distributions.linear import LinearDistributions
+from jointdist.distributions.protocols import Distributions
 from jointdist.distributions.support import Support
 from jointdist.models._arguments import PairedData, TableOptions, read_pair
 
@@ -173,16 +174,17 @@ def labels_with_rows(support: Support) -> tuple[Index, Vector]:
     return labels[some, 0].astype(np.intp), sums[some]
 
 
-def signed_probabilities(dists: LinearDistributions) -> tuple[Index, Vector]:
+def signed_probabilities(dists: Distributions) -> tuple[Index, Vector]:
     """Return the labels that have rows, and their signed probabilities.
 
     Those of the sample take their place if the mass is not positive.
 
     Parameters
     ----------
-    dists : LinearDistributions
-        The distributions of the labels.
+    dists : Distributions
+        The distributions of the labels, on support points.
     """
+    assert isinstance(dists, LinearDistributions)  # noqa: S101  # for type checkers
     present, sums = labels_with_rows(dists.support)
     found = dists.expected(sums.T)
     return present, np.where(np.isnan(found), sums[:, 0], found)

@@ -10,7 +10,8 @@ from jointdist._array import Vector
 from jointdist.data.design import Design
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor, executor_for
-from jointdist.data.table import Rows
+from jointdist.data.table import Rows, moved
+from jointdist.distributions.seen import learn_seen, range_of
 from jointdist.distributions.support_points import most_values
 from jointdist.errors import warn_user
 from jointdist.kernels import Kernel
@@ -90,19 +91,24 @@ def fit_location_scale(
     dist = spec.estimator(forecast_kernel(p, w)).fit(p.source, residuals / values, w)
     mean = np.average(forecasts, axis=0, weights=w)
     workers = executor_for(data.given.y, spec.executor)
+    detector = novelty_detector(
+        family.at(1.0), x, w, random_state=data.seed, executor=spec.executor
+    )
+    sample = _sampled(data)
+    ends = design.judged(range_of(x, w))
+    tried = moved(sample.rows, detector.map.core)
     return LocationScaleModel(
         location,
         scale,
         dist,
-        novelty_detector(
-            family.at(1.0), x, w, random_state=data.seed, executor=spec.executor
-        ),
+        detector,
         explained=np.average((forecasts - mean) ** 2, axis=0, weights=w),
         unexplained=np.average(residuals**2, axis=0, weights=w),
         encodings=encodings,
         marginal=marginal_points(data.given, encodings[1], workers, data.seed),
         executor=spec.executor,
-        sample=_sampled(data),
+        sample=sample,
+        seen=learn_seen(ends, x.n, tried, detector.map, detector.novelty),
         made=None if design.is_plain else design,
     )
 

@@ -19,6 +19,7 @@ from jointdist.data.one_row import as_question
 from jointdist.data.table import Rows, as_weights
 from jointdist.distributions.conditional import Conditional
 from jointdist.distributions.device_answers import answering
+from jointdist.distributions.protocols import Distributions
 from jointdist.errors import ToleranceWarning, warn_user
 from jointdist.lowrank.basis import Basis
 from jointdist.lowrank.moments import Moments
@@ -35,6 +36,7 @@ from jointdist.models.exact_updates import ExactUpdates
 from jointdist.models.kept_sample import KeptSample
 from jointdist.models.questions import Answering, answers
 from jointdist.models.reweighted import Reweighted, reweighted
+from jointdist.models.told import warn_if_novel
 from jointdist.programs import Solution
 from jointdist.selection.specification import Selected, Selection
 
@@ -115,7 +117,7 @@ class DistributionEstimator(RegressorMixin, ExactUpdates):
         check_is_fitted(self)
         X, encoding = self._question("predict", "X", X), self._encodings[1]
         question = self._read_question("predict", "X", X)
-        dist = answering(answers(self._fitted, question), question.rows)
+        dist = answering(self._answers("predict", question), question.rows)
         found = dist.mean() if encoding.numeric else dist.mode()
         return self._forecast(found, X, names_of(encoding))
 
@@ -141,7 +143,7 @@ class DistributionEstimator(RegressorMixin, ExactUpdates):
         question = self._read_question("score", "X", X)
         x, y = self._paired("score", question.rows, Y)
         weights = as_weights(sample_weight, x)
-        dists = answers(self._fitted, question)
+        dists = self._answers("score", question)
         scores = self._fitted.energy_scores(dists, to_numpy(y.read(0, y.n)))
         own, marginal = (float(np.average(score, weights=weights)) for score in scores)
         if marginal <= 0:  # Y is constant, and so is the sample: nothing to forecast
@@ -299,8 +301,15 @@ class DistributionEstimator(RegressorMixin, ExactUpdates):
         x = self._question("given", "x", x)
         rows, absent = self._read_question("given", "x", x)
         rows = rows.kept()
-        dists = answers(self._fitted, Question(rows, absent))
+        dists = self._answers("given", Question(rows, absent))
         return self._answer(answering(dists, rows, index_of(x)))
+
+    def _answers(self, method: str, question: Question) -> Distributions:
+        """Return the distributions of Y at rows; warn if many are out of distribution."""
+        found = answers(self._fitted, question)
+        where = f"{self._name}.{method}"
+        warn_if_novel(where, question, found.conditions, self._fitted)
+        return found
 
     def _given_where(self, event: object) -> Conditional:
         """Return the distribution of Y given that X lies in a set."""

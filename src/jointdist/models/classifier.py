@@ -1,7 +1,7 @@
 """Classification: the joint distribution of X and labels (paper, *Binary classification*)."""
 
 from copy import copy
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,14 +34,10 @@ from jointdist.models._labelled import (
 )
 from jointdist.models.coefficients import Marginals, Positivity
 from jointdist.models.jdl import JointDistribution
-from jointdist.models.questions import answers
 from jointdist.models.reweighted import Reweighted
 from jointdist.programs import Solution
 from jointdist.programs.simplex import onto_simplex
 from jointdist.selection.specification import Selected, Selection
-
-if TYPE_CHECKING:
-    from jointdist.distributions.linear import LinearDistributions
 
 __all__ = ["JointClassifier"]
 
@@ -416,11 +412,8 @@ class JointClassifier(ClassifierMixin, FittedState):
         return proper
 
     def _signed(self, method: str, X: object) -> tuple[Index, Vector]:
-        """Return the labels that have rows, and their signed probabilities; those of the
-        sample if the mass is not positive.
-        """
+        """Return the labels that have rows, and their signed probabilities."""
         check_is_fitted(self)
         where, design = f"{_NAME}.{method}", self.joint_.encoding_
         question = read_question(self, design, X, where=where)
-        dists = answers(self.joint_._fitted, question)  # noqa: SLF001
-        return signed_probabilities(cast("LinearDistributions", dists))
+        return signed_probabilities(self.joint_._answers(method, question))  # noqa: SLF001

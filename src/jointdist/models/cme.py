@@ -28,7 +28,13 @@ from jointdist.models._arguments import (
     y_for_Y,
 )
 from jointdist.models._embedding_arguments import require_embedding
-from jointdist.models._kernel_fits import factoring, fit_options, is_exact, warn_if_missed
+from jointdist.models._kernel_fits import (
+    factoring,
+    fit_options,
+    is_exact,
+    warn_if_lost,
+    warn_if_missed,
+)
 from jointdist.models.base import DistributionEstimator, Fit
 from jointdist.models.embedding import Embedding, SolvedEmbedding, fit_embedding
 from jointdist.models.embedding_trials import embedding_objective, fit_without
@@ -214,10 +220,6 @@ class ConditionalMeanEmbedding(DistributionEstimator):
         X, Y, sample_weight
             As in :meth:`JointDistribution.fit <jointdist.JointDistribution.fit>`.
 
-        Returns
-        -------
-        ConditionalMeanEmbedding
-            The model itself.
         """
         self._check()
         how = table_options(self)
@@ -312,6 +314,7 @@ class ConditionalMeanEmbedding(DistributionEstimator):
         kernels, rows = (chosen.kernel_x, chosen.kernel_y), (data.sample.x, data.sample.y)
         plan = support_plan(data, size)
         reduction = reduce_sample(*kernels, *rows, **options, plan=plan)
+        warn_if_lost(self._name, self, reduction)
         kept = KeptSample.of(data, size, reduction.support)
         exact = is_exact(self.max_rank, data.sample)
         return self._learn(kept, fit, reduction.small, few=exact)

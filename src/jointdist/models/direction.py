@@ -13,6 +13,7 @@ from jointdist.distributions.conditions import Fixed, Queries
 from jointdist.distributions.groups import Groups
 from jointdist.distributions.kernel_support import KernelSupport
 from jointdist.distributions.linear import LinearDistributions
+from jointdist.distributions.seen import About
 from jointdist.distributions.signed import Signed
 from jointdist.distributions.support_points import SupportPoints
 from jointdist.lowrank.basis import Basis, host_features
@@ -88,11 +89,13 @@ class Direction:
     projector: Projector | IsotonicProjector | None = None
     support_error: float = 0.0
 
-    def at(self, rows: Rows) -> LinearDistributions:
+    def at(self, rows: Rows, about: About | None = None) -> LinearDistributions:
         """Return the distributions given rows of the other side."""
-        return self._proper(Signed(self.support, self.conditions(rows)))
+        return self._proper(Signed(self.support, self.conditions(rows, about)))
 
-    def averaged(self, rows: Rows, groups: Groups) -> LinearDistributions:
+    def averaged(
+        self, rows: Rows, groups: Groups, about: About | None = None
+    ) -> LinearDistributions:
         """Return averages of the signed distributions given rows, group by group, projected.
 
         Parameters
@@ -101,8 +104,10 @@ class Direction:
             Rows of the other side.
         groups : Groups
             Their groups and shares.
+        about : About, optional
+            What is known about such rows.
         """
-        conditions = Averaged(self.conditions(rows), groups)
+        conditions = Averaged(self.conditions(rows, about), groups)
         return self._proper(Signed(self.support, conditions))
 
     def at_mean(self, mean: Vector) -> LinearDistributions:
@@ -111,7 +116,7 @@ class Direction:
         signed = Signed(self.support, Fixed(t[None, :]))
         return self._proper(signed) if t.any() else signed
 
-    def conditions(self, rows: Rows) -> Queries:
+    def conditions(self, rows: Rows, about: About | None = None) -> Queries:
         """Return rows as conditions; out of distribution they revert to the marginal.
 
         Signed distributions do not revert.
@@ -126,6 +131,7 @@ class Direction:
             self.encoding,
             trusted=trusted,
             most=self.most,
+            about=about,
         )
 
     def _proper(self, signed: LinearDistributions) -> LinearDistributions:

@@ -1,6 +1,6 @@
 r"""The fitted conditional mean embedding: weights on few rows of Y for each condition."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from jointdist.distributions.kernel_support import KernelSupport
 from jointdist.distributions.linear import LinearDistributions
 from jointdist.distributions.marginal import marginal_scores
 from jointdist.distributions.protocols import LinearConditions
+from jointdist.distributions.seen import About, Seen
 from jointdist.errors import InfeasibleError
 from jointdist.lowrank.basis import Basis, host_features
 from jointdist.lowrank.kernel_range import largest_kernel
@@ -60,6 +61,10 @@ class Embedding:
         The largest kernel of a row of X.
     projector : Projector or IsotonicProjector, optional
         What projects signed distributions, calibrated; None if they stay signed.
+    seen : Seen, optional
+        The range and the novelty of the rows of X; None if not known.
+    ridge : float, optional
+        The ridge; None in files of older versions.
     """
 
     where: str
@@ -71,6 +76,8 @@ class Embedding:
     positivity: str
     most: float
     projector: Projector | IsotonicProjector | None
+    seen: Seen | None = None
+    ridge: float | None = None
 
     def of_y(self, x: Rows) -> LinearDistributions:
         """Return the distributions of Y given rows of X."""
@@ -97,7 +104,18 @@ class Embedding:
             offset=-1.0,
             trusted=TRUSTED * (1 - self.basis_x.relative_error) if projected else 0.0,
             most=self.most,
+            about=self.about_x,
         )
+
+    @property
+    def about_x(self) -> About | None:
+        """What is known about rows of X: their range, and their leverage."""
+        if self.ridge is None:
+            return None
+        n = self.kept.size
+        c = to_numpy(self.basis_x.eigenvalues) / n + self.ridge
+        inverse = np.divide(1.0, n * c, out=np.zeros_like(c), where=c > 0)
+        return About(self.seen, inverse, 0.0)
 
     def _proper(self, conditions: LinearConditions) -> LinearDistributions:
         if self.solution.status is Status.INFEASIBLE:
@@ -200,7 +218,7 @@ def fit_embedding(
     elif positivity == "projected":
         sample = KernelSupport.of(whole, basis_y, solved.mean)
         projector = _tuned(Projector.on(support, sample), kept, solved, which)
-    return Embedding(
+    fitted = Embedding(
         where=where,
         kept=kept,
         solution=solved.solution,
@@ -210,7 +228,10 @@ def fit_embedding(
         positivity=positivity,
         most=largest_kernel(basis_x.map, given.rows, given.weights, executor),
         projector=projector,
+        ridge=solved.ridge,
     )
+    novelty = lambda rows: fitted._conditions(rows).novelty()  # noqa: E731, SLF001
+    return replace(fitted, seen=kept.seen(basis_x.map, novelty))
 
 
 def _tuned(

@@ -10,6 +10,7 @@ from jointdist._rules import Text, require
 from jointdist.data.executor import Executor, executor_for
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows, moved
+from jointdist.distributions.seen import joined_range, range_of
 from jointdist.errors import ToleranceWarning, warn_user
 from jointdist.lowrank.basis import Basis
 from jointdist.lowrank.moments import Moments
@@ -196,7 +197,8 @@ class ExactUpdates(FittedState, ABC):
         many = rows.n > kept.support_size
         part = self._summed(rows, kept.frame if many else None)
         own = None if many else rows.owned()
-        changed = replace(kept, rows=own, sums=part.support)
+        ends = range_of(rows.x, rows.weights) if many else None
+        changed = replace(kept, rows=own, sums=part.support, ends=ends)
         return self._update(changed, part.moments)
 
     def _merged(self, other: Self, where: str) -> Self:
@@ -218,6 +220,7 @@ class ExactUpdates(FittedState, ABC):
         same = a.frame is not None and b.frame is not None and a.frame.key == b.frame.key
         require(same, where, "other", rule, Text("another frame of its support"))
         changed = a.combined(None, self._support(a), self._support(b))
+        changed = replace(changed, ends=joined_range(a.range_x, b.range_x))
         return self._update(changed, mine + theirs)
 
     def _support(self, kept: KeptSample) -> SupportSums | None:

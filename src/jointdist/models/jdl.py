@@ -24,7 +24,12 @@ from jointdist.models._arguments import (
     table_options,
     y_for_Y,
 )
-from jointdist.models._kernel_fits import factoring, fit_options, warn_if_missed
+from jointdist.models._kernel_fits import (
+    factoring,
+    fit_options,
+    warn_if_lost,
+    warn_if_missed,
+)
 from jointdist.models.base import Fit
 from jointdist.models.coefficients import Marginals, Positivity, Problem, path, solve
 from jointdist.models.joint import SolvedJoint, fit_joint, on_support
@@ -69,7 +74,8 @@ class JointDistribution(JointEstimator):
         Up to 512 rows are factored to rounding.
     max_rank : int, optional
         The largest rank of a factor; by default 2,048, or 1,024 for a kernel that was
-        selected, whose trace error may then exceed ``tol``.
+        selected. There is a warning if one of these then loses more than 2 % of its trace
+        and ten times ``tol``.
     pivoting : {"auto", "rp", "greedy", "random", "column"}, default="auto"
         How pivots are chosen; see :func:`~jointdist.pivoted_cholesky`.
     marginals : {"exact", "total", "free"}, default="exact"
@@ -237,6 +243,7 @@ class JointDistribution(JointEstimator):
         plan = support_plan(data, self.support_size)
         options |= {"plan": plan, "landmarks_y": self._named(data.encodings[1])}
         reduction = reduce_sample(*kernels, *rows, **options)
+        warn_if_lost(self._name, self, reduction)
         kept = KeptSample.of(data, self.support_size, reduction.support)
         fit = Fit(chosen, data.seed, data.columns)
         return self._learn(kept, fit, reduction.small)

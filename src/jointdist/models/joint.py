@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from jointdist._array import Array, Index, Vector
+from jointdist._array import Array, Index, Vector, to_numpy
+from jointdist._cached import Cached, cached
 from jointdist.data.design import Design
 from jointdist.data.executor import one_blas_thread
 from jointdist.data.table import Rows
@@ -18,6 +19,7 @@ from jointdist.distributions.groups import Groups
 from jointdist.distributions.kernel_support import KernelSupport
 from jointdist.distributions.linear import LinearDistributions
 from jointdist.distributions.marginal import marginal_scores
+from jointdist.distributions.seen import About, Seen
 from jointdist.lowrank.basis import host_features
 from jointdist.lowrank.kernel_range import largest_kernel
 from jointdist.models.coefficients import Problem
@@ -31,7 +33,7 @@ __all__ = ["Joint", "SolvedJoint", "fit_joint", "on_support"]
 
 
 @dataclass(frozen=True, eq=False)
-class Joint:
+class Joint(Cached):
     """A fitted joint distribution: a small value that is never changed, only read.
 
     Attributes
@@ -48,6 +50,8 @@ class Joint:
         The rows on whose grid positivity ``"grid"`` holds.
     y_given_x, x_given_y : Direction
         The conditional distributions of Y given X, and of X given Y.
+    seen : Seen, optional
+        The range and the novelty of the rows of X; None if not known.
     """
 
     problem: Problem
@@ -57,6 +61,7 @@ class Joint:
     grid: Index
     y_given_x: Direction
     x_given_y: Direction
+    seen: Seen | None = None
 
     @property
     def H(self) -> Vector:  # noqa: N802
@@ -65,7 +70,7 @@ class Joint:
 
     def of_y(self, x: Rows) -> LinearDistributions:
         """Return the distributions of Y given rows of X, Eq. `QXYYXcond`: Bayes' rule."""
-        return self.y_given_x.at(x)
+        return self.y_given_x.at(x, self.about_x)
 
     def of_x(self, y: Rows) -> LinearDistributions:
         """Return the distributions of X given rows of Y, Eq. `QXYYXcond`: Bayes' rule."""
@@ -81,7 +86,21 @@ class Joint:
 
     def of_y_averaged(self, x: Rows, groups: Groups) -> LinearDistributions:
         """Return averages of the distributions of Y given rows of X, projected afterwards."""
-        return self.y_given_x.averaged(x, groups)
+        return self.y_given_x.averaged(x, groups, self.about_x)
+
+    @cached
+    def about_x(self) -> About:
+        """What is known about rows of X: their range, and the leverage of the leading
+        function of Y.
+        """
+        x, y, n = self.problem.x, self.problem.y, self.kept.size
+        c, leading = (
+            to_numpy(x.eigenvalues) / n,
+            float(to_numpy(y.eigenvalues)[:1].sum()) / n,
+        )
+        ridge = np.ravel(self.ridge)[0] / leading if leading > 0 else np.inf
+        inverse = np.divide(1.0, n * (c + ridge), out=np.zeros_like(c), where=c + ridge > 0)
+        return About(self.seen, inverse, 1 / n)
 
     def of_y_within(self, x: WeightedRows) -> LinearDistributions:
         r"""Return the distribution of Y given that X is one of some rows.
@@ -241,4 +260,5 @@ def fit_joint(
         ),
     )
     of_y, of_x = error(of_y, typical_y), error(of_x, typical_x)
-    return Joint(problem, kept, solution, ridge, solved.grid, of_y, of_x)
+    seen = kept.seen(x.map, lambda rows: of_y.conditions(rows).novelty())
+    return Joint(problem, kept, solution, ridge, solved.grid, of_y, of_x, seen)

@@ -17,8 +17,9 @@ from jointdist.data.design import Design
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
 from jointdist.data.sample import Sample
-from jointdist.data.table import Rows
+from jointdist.data.table import Rows, moved
 from jointdist.data.updates import joined, without
+from jointdist.distributions.seen import Seen, joined_range, learn_seen, range_of
 from jointdist.distributions.support_points import SupportPoints
 from jointdist.lowrank.bottom_k import BottomK
 from jointdist.lowrank.protocols import Features
@@ -55,6 +56,8 @@ class KeptSample(Cached):
         The sums of the support; beyond.
     frame : SupportFrame, optional
         Where these are collected; None before the first update of rows that are kept.
+    ends : array of shape (2, d_x), optional
+        The range of the columns of X, where rows are not kept.
     made : Design, optional
         What became of the columns of X, if it is not plain.
     """
@@ -66,6 +69,7 @@ class KeptSample(Cached):
     rows: Sample | None = None
     sums: SupportSums | None = None
     frame: SupportFrame | None = None
+    ends: Vector | None = None
     made: Design | None = None
 
     @property
@@ -94,7 +98,10 @@ class KeptSample(Cached):
         frame = None if sums is None else sums.frame
         where = data.sample.x.where
         common = data.encodings, where, support_size, data.seed
-        return KeptSample(*common, rows, sums, frame, data.made)
+        ends = None
+        if sums is not None:
+            ends = range_of(data.sample.x, data.sample.weights)
+        return KeptSample(*common, rows, sums, frame, ends, data.made)
 
     @cached
     def pairs(self) -> Sample:
@@ -202,6 +209,27 @@ class KeptSample(Cached):
         x, y = (SupportPoints(*side, sample.weights, executor) for side in sides)
         return x, y
 
+    @property
+    def range_x(self) -> Vector | None:
+        """The range of the columns of X, ``(2, d_x)``; None in files of older versions."""
+        if self.rows is None:
+            return self.ends
+        return range_of(self.rows.x, self.rows.weights)
+
+    def seen(self, features: Features, novelty: Callable[[Rows], Vector]) -> Seen | None:
+        """Return the range and the novelty of the rows of X.
+
+        Parameters
+        ----------
+        features : Features
+            The features of X.
+        novelty : callable
+            From rows of X to their novelty.
+        """
+        x = self.donors.rows
+        ends = None if self.range_x is None else self.design.judged(self.range_x)
+        return learn_seen(ends, self.n, moved(x, features.core), features, novelty)
+
     def framed(self, maps: tuple[Features, Features]) -> "KeptSample":
         """Return the sample with its frame, proposed from the rows if there is none yet.
 
@@ -262,7 +290,11 @@ class KeptSample(Cached):
             The sums of the support of the rows before, and of the new ones; else.
         """
         if own is not None and part is not None:
-            return replace(self, rows=None, sums=own.combine(part).compact())
+            ends = self.range_x
+            if new is not None:
+                ends = joined_range(ends, range_of(new.x, new.weights))
+            sums = own.combine(part).compact()
+            return replace(self, rows=None, sums=sums, ends=ends)
         assert new is not None  # noqa: S101  # for type checkers
         return replace(self, rows=joined(self.all_rows, new).owned())
 

@@ -16,6 +16,7 @@ from jointdist.distributions.groups import Groups
 from jointdist.distributions.location_scale import ForecastConditions, LocationScale
 from jointdist.distributions.marginal import marginal_scores
 from jointdist.distributions.protocols import Distributions
+from jointdist.distributions.seen import About, Seen
 from jointdist.distributions.support_points import SupportPoints
 from jointdist.lowrank.novelty import NoveltyDetector
 from jointdist.models.event_rows import WeightedRows
@@ -54,6 +55,8 @@ class LocationScaleModel:
         Runs the row blocks.
     sample : WeightedRows, optional
         A sample of the rows of X; None in files of older versions.
+    seen : Seen, optional
+        The range and the novelty of all rows; likewise.
     made : Design, optional
         What became of the columns of X, if it is not plain.
     """
@@ -68,6 +71,7 @@ class LocationScaleModel:
     marginal: SupportPoints
     executor: Executor | None
     sample: WeightedRows | None = None
+    seen: Seen | None = None
     made: Design | None = None
 
     @property
@@ -132,9 +136,12 @@ class LocationScaleModel:
         stretch = self.scale.at(x, p, self.executor)
         unknown = self.explained + np.maximum(self.unexplained - stretch**2, 0.0)
         stretch = np.sqrt(stretch**2 + doubt[:, None] * unknown)
+        residuals = self.residuals._fitted.of_y(p).normalised  # noqa: SLF001
+        about = About(self.seen, np.empty(0), 0.0)
+        inner, encoding = residuals.conditions, self.encodings[0]
         return LocationScale(
-            residuals=self.residuals._fitted.of_y(p).normalised,  # noqa: SLF001
-            conditions=ForecastConditions(x, self.encodings[0], novelty),
+            residuals=residuals,
+            conditions=ForecastConditions(x, encoding, novelty, inner, about),
             location=shift,
             scale=stretch,
             encoding=self.encodings[1],

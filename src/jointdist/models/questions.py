@@ -7,6 +7,7 @@ from jointdist.data.design import Design, Question
 from jointdist.data.table import Rows
 from jointdist.distributions.groups import Groups
 from jointdist.distributions.protocols import Distributions
+from jointdist.distributions.seen import Seen
 from jointdist.models.donors import find_donors
 from jointdist.models.event_rows import WeightedRows
 
@@ -27,6 +28,10 @@ class Answering(Protocol):
     @property
     def donors_x(self) -> WeightedRows:
         """Some rows of X, whose entries take the place of missing ones."""
+
+    @property
+    def seen(self) -> Seen | None:
+        """The range and the novelty of the rows of X, if known."""
 
     def of_y(self, x: Rows) -> Distributions:
         """Return the distributions of Y given rows of X."""

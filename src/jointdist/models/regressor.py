@@ -43,6 +43,7 @@ from jointdist.models.jdl import JointDistribution
 from jointdist.models.location_scale_model import LocationScaleModel
 from jointdist.models.questions import Answering, answers
 from jointdist.models.reweighted import Reweighted, reweighted
+from jointdist.models.told import warn_if_novel
 from jointdist.regression.fitted_scale import ScaleRegression
 from jointdist.regression.location import require_regressor
 from jointdist.regression.tables import as_table
@@ -235,7 +236,7 @@ class DistributionRegressor(RegressorMixin, FittedState):
             return self._answer(Conditional(self._model.of_y_within(inside)))
         x = self._question("given", "x", x)
         question = self._read("given", "x", x)
-        dists = self._answers(question, x)
+        dists = self._answers("given", question, x)
         return self._answer(answering(dists, question.rows, index_of(x)))
 
     def reweighted(self, X: object = None, *, weights: object = None) -> Reweighted:
@@ -272,7 +273,7 @@ class DistributionRegressor(RegressorMixin, FittedState):
         if self._model is None:
             return self._forecast(self.distribution_.predict(X), X, names)
         question = self._read("predict", "X", X)
-        found = answering(self._answers(question, X), question.rows).mean()
+        found = answering(self._answers("predict", question, X), question.rows).mean()
         return self._forecast(found, X, names)
 
     @y_for_Y
@@ -300,7 +301,7 @@ class DistributionRegressor(RegressorMixin, FittedState):
         where, question = f"{self._name}.score", self._read("score", "X", X)
         y = self._encodings[1].encode(Y, where=where, name="Y", vector=True)
         sample = Sample.paired(question.rows, y, sample_weight)
-        return self._model.skill_of(self._answers(question, X), sample)
+        return self._model.skill_of(self._answers("score", question, X), sample)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # pyrefly: ignore[missing-attribute]
@@ -377,12 +378,17 @@ class DistributionRegressor(RegressorMixin, FittedState):
         where = f"{self._name}.{method}"
         return read_question(self, self.encoding_, X, where=where, name=name)
 
-    def _answers(self, question: Question, X: object) -> Distributions:
+    def _answers(self, method: str, question: Question, X: object) -> Distributions:
         """Return the distributions at rows, which users gave as ``X``."""
-        assert self._model is not None  # noqa: S101  # for type checkers
+        model = self._model
+        assert model is not None  # noqa: S101  # for type checkers
+        found: Distributions
         if question.absent is None:
-            return self._model.given(question.rows, X)
-        return answers(self._model, question)
+            found = model.given(question.rows, X)
+        else:
+            found = answers(model, question)
+        warn_if_novel(f"{self._name}.{method}", question, found.conditions, model)
+        return found
 
     @property
     def _fitted_model(self) -> Answering:

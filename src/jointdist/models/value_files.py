@@ -26,6 +26,7 @@ from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
 from jointdist.distributions.cell_support import CellSupport
 from jointdist.distributions.kernel_support import KernelSupport
+from jointdist.distributions.seen import Seen
 from jointdist.distributions.support_points import SupportPoints
 from jointdist.lowrank.basis import Basis
 from jointdist.lowrank.bins import Bins
@@ -106,6 +107,7 @@ def register_values(schema: Schema) -> None:
         marginal=Value(SupportPoints, r="width"),
         executor=Optional(Value(Executor)),
         sample=Added(Value(WeightedRows)),
+        seen=Added(Value(Seen)),
         made=Added(Value(Design)),
     )
 
@@ -129,7 +131,17 @@ def _register_sample(schema: Schema) -> None:
         rows=Optional(Value(Sample)),
         sums=Optional(Value(SupportSums)),
         frame=Optional(Value(SupportFrame)),
+        ends=Added(Floats(2, "_")),
         made=Added(Value(Design)),
+    )
+    schema.register(
+        Seen,
+        "seen",
+        low=Floats("d", finite=False),
+        high=Floats("d", finite=False),
+        count=Whole(least=1),
+        limit=Number(least=0, most=1),
+        trials=Whole(least=1),
     )
 
 
@@ -172,6 +184,7 @@ def _register_joint(schema: Schema) -> None:
         grid=Indices("_", below="n"),
         y_given_x=Value(Direction, x="given.rank", y="support.rank"),
         x_given_y=Value(Direction, y="given.rank", x="support.rank"),
+        seen=Added(Value(Seen)),
     )
 
 
@@ -189,6 +202,8 @@ def _register_embedding(schema: Schema) -> None:
         positivity=Str(*_POSITIVITY),
         most=Number(least=0, infinite=True),
         projector=Optional(Value(Projector, IsotonicProjector)),
+        seen=Added(Value(Seen)),
+        ridge=Added(Number(least=0)),
     )
 
 
@@ -207,6 +222,9 @@ def _check_kept(kept: KeptSample) -> None:
     for frame in frames:
         found = [_frame_width(side) for side in (frame.x, frame.y)]
         require(found == expected, where, "frame", f"of columns {expected}", found)
+    if kept.ends is not None:
+        d = kept.ends.shape[1]
+        require(d == expected[0], where, "ends", f"of {expected[0]} columns", d)
     if kept.sums is not None:
         same = kept.frame is not None and kept.frame.key == kept.sums.frame.key
         require(same, where, "frame", "that of the sums", Text("another"))
@@ -245,8 +263,15 @@ def _require_projector(
     require(same, where, "projector", rule, Text("one of others"))
 
 
+def _require_seen(where: str, seen: Seen | None, d: int) -> None:
+    """Raise unless what was seen is of as many columns."""
+    found = d if seen is None else len(seen.low)
+    require(found == d, where, "seen", f"of {d} columns", found)
+
+
 def _check_joint(joint: Joint) -> None:
     where, problem = "Joint", joint.problem
+    _require_seen(where, joint.seen, problem.x.map.width)
     numbers = not np.isnan(joint.ridge).any()
     require(numbers, where, "ridge", "numbers, finite or not", Text("NaN"))
     shape = (problem.y.rank, problem.x.rank)
@@ -264,6 +289,7 @@ def _check_joint(joint: Joint) -> None:
 def _check_embedding(embedding: Embedding) -> None:
     where, encodings = "Embedding", embedding.kept.encodings
     _require_projector(where, embedding.projector, embedding.support)
+    _require_seen(where, embedding.seen, encodings[0].width)
     expected = [encoding.width for encoding in encodings]
     widths = [embedding.basis_x.map.width, embedding.support.points.width]
     require(widths == expected, where, "support", f"of columns {expected}", widths)
@@ -283,6 +309,7 @@ def _check_location_scale(model: LocationScaleModel) -> None:
     widths = [side.width for side in sides if side.numeric]
     require(widths == [r, r], where, "residuals", f"of {r} and {r} columns", Text(widths))
     require(model.marginal.is_scalar or r > 1, where, "marginal", "numbers", Text("not"))
+    _require_seen(where, model.seen, d)
     made = model.made is None or model.made.encoding == x
     require(made, where, "made", "of the columns of X", Text("others"))
     if model.sample is not None:
