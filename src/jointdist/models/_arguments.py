@@ -13,7 +13,7 @@ from jointdist._array import Index, to_numpy
 from jointdist._rules import Seed, Text, generator, is_number, is_whole, require
 from jointdist.data.encoding import Encoding, learn_encoding
 from jointdist.data.fold_arguments import is_count, read_folds
-from jointdist.data.folds import Split
+from jointdist.data.folds import Folds, Split
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
 
@@ -23,6 +23,7 @@ __all__ = [
     "read_x",
     "require_arguments",
     "require_columns",
+    "require_exchangeable",
     "require_numbers_alone",
     "require_ridges",
     "y_for_Y",
@@ -159,6 +160,7 @@ def read_pair(
     *,
     cv: Any = 5,
     groups: object = None,
+    folds: Folds | None = None,
 ) -> PairedData:
     """Return the tables of a fit as paired rows, with all checks made.
 
@@ -176,6 +178,8 @@ def read_pair(
         How rows are held out.
     groups : array, Series or sequence of shape (n,), optional
         The group of each row; rows of a group are held out together.
+    folds : Folds, optional
+        How rows are held out, if an estimator that calls says so.
     """
     x = learn_encoding(X, where=where, name="X")
     got = Text("None: fit requires y to be passed, but the target y is None")
@@ -187,13 +191,36 @@ def read_pair(
     validate_data(reader, X, reset=True, skip_check_array=True)
     rng = generator(where, random_state)
     seed = int(rng.integers(2**32))
-    if groups is not None or not is_count(cv):
+    if folds is not None:
+        sample = replace(sample, folds=folds)
+    elif groups is not None or not is_count(cv):
         outcomes = to_numpy(y.rows.read(0, sample.n))
         tables = X, outcomes[:, 0] if outcomes.shape[1] == 1 else outcomes
         n, w = sample.n, sample.weights
         folds = read_folds(where, cv, groups, n=n, weights=w, seed=seed, tables=tables)
         sample = replace(sample, folds=folds)
     return PairedData(sample, (x.encoding, y.encoding), vars(reader), rng, seed)
+
+
+def require_exchangeable(where: str, data: PairedData, regularization: object) -> None:
+    """Raise if ridges are to be chosen by leaving out rows that depend on each other.
+
+    Parameters
+    ----------
+    where : str
+        The estimator.
+    data : PairedData
+        The rows of the fit.
+    regularization : object
+        The argument.
+    """
+    loo = isinstance(regularization, str) and regularization == "loo"
+    rule = (
+        'a number, an array or "auto" where rows are held out by groups, in time or by '
+        "splits, as rows that are left out one by one depend on the others"
+    )
+    alone = data.sample.folds is None
+    require(alone or not loo, where, "regularization", rule, regularization)
 
 
 def require_columns(model: BaseEstimator, X: Any) -> None:

@@ -12,14 +12,16 @@ from jointdist._array import Vector, to_numpy
 from jointdist._rules import Seed, Text, require
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
+from jointdist.data.folds import Folds
 from jointdist.data.table import Rows, as_weights
 from jointdist.distributions.device_answers import answering
 from jointdist.distributions.linear import LinearDistributions
 from jointdist.errors import ToleranceWarning, warn_user
 from jointdist.lowrank.basis import Basis
 from jointdist.lowrank.moments import Moments
-from jointdist.models._arguments import read_x, y_for_Y
+from jointdist.models._arguments import PairedData, read_pair, read_x, y_for_Y
 from jointdist.models.exact_updates import ExactUpdates
+from jointdist.models.fold_calibration import Judges
 from jointdist.models.kept_sample import KeptSample
 from jointdist.programs import Solution
 from jointdist.selection.specification import Selected, Selection
@@ -41,11 +43,28 @@ class Fit:
         The seed of choices of rows.
     columns : dict
         ``n_features_in_``, and ``feature_names_in_`` if the columns of X have names.
+    judges : Judges, optional
+        What projections are calibrated by, where rows depend on each other.
     """
 
     chosen: Any
     seed: int
     columns: dict[str, Any]
+    judges: Judges | None = None
+
+    @staticmethod
+    def of(chosen: Any, data: PairedData) -> "Fit":
+        """Return what a first fit to rows has in common with its updates.
+
+        Parameters
+        ----------
+        chosen : object
+            The hyperparameters.
+        data : PairedData
+            The rows.
+        """
+        judges = None if data.sample.folds is None else Judges(data.sample)
+        return Fit(chosen, data.seed, data.columns, judges)
 
 
 class Fitted(Protocol):
@@ -54,6 +73,10 @@ class Fitted(Protocol):
     @property
     def kept(self) -> KeptSample:
         """What is kept of the sample."""
+
+    @property
+    def tuned(self) -> tuple[float | None, float | None]:
+        """The ridges of the projections of Y given X, and of X given Y."""
 
     def of_y(self, x: Rows) -> LinearDistributions:
         """Return the distributions of Y given rows of X."""
@@ -85,11 +108,22 @@ class DistributionEstimator(RegressorMixin, ExactUpdates):
     _columns: dict[str, Any]  # `n_features_in_`, and the names of columns if there are any
     _fitted: Fitted
     _seed: int
+    _folds: Folds | None = None  # those that an estimator gives of which this is a part
     _caller = ""  # the estimator that users call, if this one is a part of it
 
     @abstractmethod
-    def fit(self, X: object, Y: object, sample_weight: object = None) -> Self:
+    def fit(
+        self, X: object, Y: object, sample_weight: object = None, groups: object = None
+    ) -> Self:
         """Fit the model to paired rows."""
+
+    def _read_fit(
+        self, X: object, Y: object, sample_weight: object, groups: object
+    ) -> PairedData:
+        """Return the tables of a fit, with the folds of their rows."""
+        cv = 5 if self.selection is None else self.selection.cv
+        rows = X, Y, sample_weight, self.random_state
+        return read_pair(self._name, *rows, cv=cv, groups=groups, folds=self._folds)
 
     def predict(self, X: object) -> Any:
         """Return the conditional means of Y; for categories, the most likely ones.
@@ -210,7 +244,10 @@ class DistributionEstimator(RegressorMixin, ExactUpdates):
     @property
     def _fit(self) -> Fit:
         """What the fit has in common with its updates."""
-        return Fit(self._chosen, self._seed, self._columns)
+        judges = None
+        if self._fitted.kept.dependent:
+            judges = Judges(None, self._fitted.tuned)
+        return Fit(self._chosen, self._seed, self._columns, judges)
 
     def _keep(self, fit: Fit, fitted: Any, **learned: Any) -> Self:
         """Set all fitted attributes at once, and warn if the solution is inexact."""

@@ -18,7 +18,6 @@ from jointdist.lowrank.polynomials import Polynomials, orthonormal_polynomials
 from jointdist.lowrank.protocols import Features
 from jointdist.models._arguments import (
     PairedData,
-    read_pair,
     require_arguments,
     require_numbers_alone,
     y_for_Y,
@@ -179,14 +178,15 @@ class PolynomialJointDistribution(JointEstimator):
         self.verbose = verbose
 
     @y_for_Y
-    def fit(self, X: object, Y: object, sample_weight: object = None) -> Self:
+    def fit(
+        self, X: object, Y: object, sample_weight: object = None, groups: object = None
+    ) -> Self:
         """Learn the joint distribution.
 
         Parameters
         ----------
-        X, Y, sample_weight
-            As in :meth:`JointDistribution.fit <jointdist.JointDistribution.fit>`; numeric
-            columns only.
+        X, Y, sample_weight, groups
+            As in :meth:`JointDistribution.fit <jointdist.JointDistribution.fit>`; numbers.
 
         Returns
         -------
@@ -194,15 +194,15 @@ class PolynomialJointDistribution(JointEstimator):
             The model itself.
         """
         self._check()
-        data = read_pair(self._name, X, Y, sample_weight, self.random_state)
+        data = self._read_fit(X, Y, sample_weight, groups)
         require_numbers_alone(self._name, self.positivity, data.encodings)
         require_numeric(self._name, data.encodings)
         chosen = select_degree(data, self._search())
-        degrees = self._degrees(chosen, data.sample)
-        functions = self._orthonormal(data.sample, degrees, data.seed)
+        sample, seed = data.sample, data.seed
+        functions = self._orthonormal(sample, self._degrees(chosen, sample), seed)
         kept = kept_polynomials(data, functions, self.support_size, self.executor)
         self._warn(functions)
-        return self._learn(kept, Fit(chosen, data.seed, data.columns), functions)
+        return self._learn(kept, Fit.of(chosen, data), functions)
 
     @y_for_Y
     def squares(self, X: object, Y: object) -> Vector:
@@ -324,7 +324,7 @@ class PolynomialJointDistribution(JointEstimator):
         base = functions if base is None else base
         shown = kept.in_features((base.x, base.y), (functions.x, functions.y))
         solved = SolvedJoint(problem, found, self.positivity, ridge, grid)
-        joint = fit_joint(solved, kept, shown=shown)
+        joint = fit_joint(solved, kept, shown=shown, judges=fit.judges)
         return self._keep(
             fit,
             joint,
@@ -372,8 +372,8 @@ class PolynomialJointDistribution(JointEstimator):
         data = PairedData(rows, kept.encodings, self._columns, rng, self._seed)
         functions = self._orthonormal(rows, self.degrees_, self._seed)
         self._warn(functions)
-        kept = kept_polynomials(data, functions, self.support_size, self.executor)
-        return self._learn(kept, self._fit, functions)
+        more = kept_polynomials(data, functions, self.support_size, self.executor)
+        return self._learn(replace(more, dependent=kept.dependent), self._fit, functions)
 
     @property
     def _has_landmarks(self) -> bool:

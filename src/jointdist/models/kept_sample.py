@@ -53,6 +53,8 @@ class KeptSample(Cached):
         The sums of the support; beyond.
     frame : SupportFrame, optional
         Where these are collected; None before the first update of rows that are kept.
+    dependent : bool, optional
+        Whether rows depend on each other, so that they are not left out one by one.
     """
 
     encodings: tuple[Encoding, Encoding]
@@ -62,12 +64,15 @@ class KeptSample(Cached):
     rows: Sample | None = None
     sums: SupportSums | None = None
     frame: SupportFrame | None = None
+    dependent: bool | None = None
 
     @staticmethod
     def of(
         data: PairedData,
         support_size: int,
         sums: SupportSums | None = None,
+        *,
+        dependent: bool | None = None,
     ) -> "KeptSample":
         """Return what is kept of the rows of a fit.
 
@@ -79,12 +84,15 @@ class KeptSample(Cached):
             The largest number of rows that are kept.
         sums : SupportSums, optional
             The sums of the support, if there are more rows.
+        dependent : bool, optional
+            Whether rows depend on each other, though nothing is known of their folds.
         """
         rows = data.sample.owned() if sums is None else None
         frame = None if sums is None else sums.frame
         where = data.sample.x.where
         common = data.encodings, where, support_size, data.seed
-        return KeptSample(*common, rows, sums, frame)
+        dependent = dependent or data.sample.folds is not None
+        return KeptSample(*common, rows, sums, frame, dependent)
 
     @cached
     def pairs(self) -> Sample:

@@ -7,10 +7,10 @@ from sklearn.base import RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from jointdist._array import Vector
-from jointdist._rules import Seed, require
+from jointdist._rules import Seed, Text, require
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
-from jointdist.data.fold_arguments import require_cv
+from jointdist.data.fold_arguments import is_count, require_cv
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
 from jointdist.distributions.conditional import Conditional
@@ -20,6 +20,7 @@ from jointdist.models._arguments import PairedData, read_pair, read_x, y_for_Y
 from jointdist.models._fitted_state import FittedState
 from jointdist.models._location_scale import (
     LocationScaleSpec,
+    fit_by,
     fit_location_scale,
     is_discrete,
     warn_if_unused,
@@ -74,11 +75,15 @@ class DistributionRegressor(RegressorMixin, FittedState):
     kernel_x : Kernel or "auto", default="auto"
         The kernel of kernel ridge regression. By default an average of regressions with up
         to six: Gaussian and Matérn kernels, with a length scale for each column or not.
-    cv : int, splitter or iterable of splits, default=5
-        The number of folds; or the folds, by a splitter of scikit-learn or as pairs of
-        arrays of row indices, of which the second are held out: rows that depend on each
-        other belong to one fold, as in ``list(GroupKFold(5).split(X, Y, groups))``. Kernel
-        ridge regression leaves rows out one by one, unless folds are given.
+    cv : int, "time", splitter or iterable of splits, default=5
+        The number of folds, random ones; of whole groups, if ``fit`` gets ``groups``.
+        ``"time"``: the rows are in order of time, in six blocks, and each block but the first
+        is forecast from all rows before it. Or the folds, by a splitter of scikit-learn,
+        which gets ``groups``, or as pairs of arrays of row indices, of which the second are
+        held out: each row once at most, and no row that depends on rows it is forecast from.
+        Rows that are never held out have no residuals. Location, scale, and the distribution
+        of residuals are all learned by these folds; kernel ridge regression leaves rows out
+        one by one if folds are random.
     random_state : int, Generator, RandomState, optional
         The seed of pivots, of choices of rows, and of regressors without one.
     executor : Executor, optional
@@ -180,7 +185,8 @@ class DistributionRegressor(RegressorMixin, FittedState):
         data = Training.of(pair.sample, table, self.cv, pair.seed)
         if is_discrete(pair.encodings[1], data.given_outcomes):
             warn_if_unused(self._name, self.regressor)
-            dist = self._estimator(pair.seed).fit(X, Y, sample_weight)
+            dist = self._estimator(pair.seed)
+            fit_by(dist, pair.sample.folds, X, Y, sample_weight)
             return self._keep(pair, dist, None)
         model = fit_location_scale(data, pair.encodings, self._spec(pair.seed))
         return self._keep(pair, model.residuals, model)
@@ -308,6 +314,10 @@ class DistributionRegressor(RegressorMixin, FittedState):
         rule = "a JointDistribution, or None"
         require(fine, where, "distribution", rule, self.distribution)
         require_cv(where, self.cv, share=False)
+        how = getattr(self.distribution, "selection", None)
+        rule = "one whose `selection` has a number as `cv`: that of this estimator holds"
+        fine = how is None or is_count(how.cv)
+        require(fine, where, "distribution", rule, Text("splits, or those of time"))
 
     @property
     def _name(self) -> str:

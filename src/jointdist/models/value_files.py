@@ -6,7 +6,9 @@ import numpy as np
 
 from jointdist._rules import Text, require
 from jointdist.data.codec import (
+    Added,
     Either,
+    Flag,
     Floats,
     Indices,
     Number,
@@ -117,6 +119,7 @@ def _register_sample(schema: Schema) -> None:
         rows=Optional(Value(Sample)),
         sums=Optional(Value(SupportSums)),
         frame=Optional(Value(SupportFrame)),
+        dependent=Added(Flag()),
     )
 
 
