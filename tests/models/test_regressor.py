@@ -452,7 +452,8 @@ class TestParts:
         """The regressor of all rows makes the forecasts, as folds differ in size."""
         X, y = rows(60)
         once = [(np.arange(20), np.arange(20, 60))]
-        model = DR(LinearRegression(), cv=once, distribution=RESIDUALS).fit(X, y)
+        how = {"scale": False, "distribution": RESIDUALS}
+        model = DR(LinearRegression(), cv=once, **how).fit(X, y)
         assert model.distribution_.moments_.count == 40
         ((alone,),) = model.regressors_[0].models
         assert_allclose(alone.coef_, LinearRegression().fit(X, y).coef_)

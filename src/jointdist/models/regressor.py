@@ -62,7 +62,8 @@ class DistributionRegressor(RegressorMixin, FittedState):
         The regressor of the location. ``"kernel"``: kernel ridge regression with kernels
         chosen by leave-one-out errors. An estimator: any regressor with the interface of
         scikit-learn, cloned; its forecast is the mean of those of ``cv`` models, each
-        fitted to all rows but those of a fold. A sequence: the weighted average with the
+        fitted to all rows but those of a fold; in time, or where some rows are never held
+        out, that of a model fitted to all rows. A sequence: the weighted average with the
         least out-of-fold error. ``"auto"``: that of ``"kernel"`` and histogram gradient
         boosting.
     scale : bool, default=True

@@ -202,7 +202,7 @@ def kriging(
 def _left_out(
     fit: Kriging, data: RegressionData, which: Index, ridges: Vector, workers: Executor
 ) -> Vector:
-    """Return predictions of rows left out one by one, or from neighbours in other folds.
+    """Return leave-one-out predictions, or those from neighbours in other folds.
 
     NaN where a row is never held out.
     """
