@@ -185,9 +185,9 @@ class TestGiven:
 
     @pytest.mark.parametrize("cv", [1, 0.0, 1.0, "five", True, None, {}, b"time"])
     def test_what_cv_is_not(self, cv):
-        with pytest.raises(ValueError, match=r"Model: `cv` must be an integer.*\"time\""):
+        with pytest.raises(ValueError, match=r"Model: `cv` must be a number.*\"time\""):
             require_cv("Model", cv, share=True)
-        with pytest.raises(ValueError, match="Model: `cv` must be an integer"):
+        with pytest.raises(ValueError, match="Model: `cv` must be a number of folds"):
             require_cv("Model", 0.2, share=False)
 
 

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
+from jointdist.data.folds import Folds, group_splits, window_splits
 from jointdist.data.table import Rows
 from jointdist.kernels.median_heuristic import Family
 from jointdist.regression.kriging import kriging
@@ -47,6 +48,23 @@ def test_few_rows_are_all_neighbours(weighted):
             at = x.source[i : i + 1]
             out = dense(x.source[rest], T[rest], noise[rest], ridge, at)[0, column]
             assert_allclose(left[i, column], T[i, column] - out, atol=1e-8)
+
+
+@pytest.mark.parametrize("kind", ["groups", "time"])
+def test_folds_are_left_out(kind):
+    """Neighbours are those that the split fits to; rows never held out have no residual."""
+    x, T = rows(50)
+    groups = np.arange(50) // 5
+    splits = window_splits(np.arange(50)) if kind == "time" else group_splits(groups, 3, 0)
+    folds = Folds.of(splits, np.arange(50), None, timed=kind == "time")
+    fit, left = kriging(FAMILY, RegressionData(x, T, None, folds))
+    expected = np.full(T.shape, np.nan)
+    for column, ridge in enumerate(fit.ridge):
+        for rows_to_fit, out in splits:
+            near = x.source[rows_to_fit], T[rows_to_fit], np.ones(len(rows_to_fit))
+            found = dense(*near, ridge, x.source[out])
+            expected[out, column] = (T[out] - found)[:, column]
+    assert_allclose(left, expected, atol=1e-8)
 
 
 def test_many_rows():

@@ -37,7 +37,7 @@ def require_cv(where: str, cv: Any, *, share: bool) -> None:
         good = cv == "time"
     elif not isinstance(cv, dict | bytes):
         good |= hasattr(cv, "split") or isinstance(cv, Iterable)
-    rule = "an integer of at least 2, "
+    rule = "a number of folds, at least 2, "
     rule += "the share of rows held out, below 1, " * share
     rule += '"time", a splitter, or pairs of rows, the second held out'
     require(good, where, "cv", rule, cv)

@@ -15,6 +15,8 @@ _WINDOWS = 6
 # Groups that a subsample has at least, if it is one of whole groups: enough for some in each
 # of five folds.
 _FEWEST_GROUPS = 20
+# Groups from which on one row of each is enough to learn length scales from.
+_MANY_GROUPS = 50
 
 
 class Split(NamedTuple):
@@ -160,6 +162,22 @@ class Folds:
             if len(fitting) >= _FEWEST_GROUPS:
                 return rows[np.isin(groups, labels[fitting])]
         return np.sort(rng.choice(rows, limit, replace=False))
+
+    def one_of_each(self, rows: Index, rng: np.random.Generator) -> Index:
+        """Return one of the rows of each group at random; all rows, if groups are few.
+
+        Parameters
+        ----------
+        rows : array of int
+            The rows to choose from.
+        rng : Generator
+            Draws them.
+        """
+        if self.groups is None:
+            return rows
+        mixed = rng.permutation(rows)
+        _, first = np.unique(self.groups[mixed], return_index=True)
+        return np.sort(mixed[first]) if len(first) >= _MANY_GROUPS else rows
 
 
 def group_splits(groups: Index, cv: float, seed: int) -> list[Split]:

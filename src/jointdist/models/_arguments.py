@@ -23,7 +23,7 @@ from jointdist.data.design import Design, Question
 from jointdist.data.design_fit import Outcomes, learn_design
 from jointdist.data.encoding import Encoding, learn_encoding
 from jointdist.data.fold_arguments import is_count, read_folds
-from jointdist.data.folds import Split
+from jointdist.data.folds import Folds, Split
 from jointdist.data.one_row import as_question
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows, as_weights
@@ -38,6 +38,7 @@ __all__ = [
     "read_x",
     "require_arguments",
     "require_columns",
+    "require_exchangeable",
     "require_numbers_alone",
     "require_ridges",
     "table_options",
@@ -221,6 +222,7 @@ def read_pair(
     *,
     cv: Any = 5,
     groups: object = None,
+    folds: Folds | None = None,
     how: TableOptions | None = None,
 ) -> PairedData:
     """Return the tables of a fit as paired rows, with all checks made.
@@ -239,6 +241,8 @@ def read_pair(
         How rows are held out.
     groups : array, Series or sequence of shape (n,), optional
         The group of each row; rows of a group are held out together.
+    folds : Folds, optional
+        How rows are held out, if an estimator that calls says so.
     how : TableOptions, optional
         What may become of the columns of X.
     """
@@ -248,8 +252,8 @@ def read_pair(
     y = learn_encoding(Y, where=where, name="Y", vector=True)
     rng = generator(where, random_state)
     seed = int(rng.integers(2**32))
-    weights, folds = as_weights(sample_weight, y.rows), None
-    if groups is not None or not is_count(cv):
+    weights = as_weights(sample_weight, y.rows)
+    if folds is None and (groups is not None or not is_count(cv)):
         outcomes = to_numpy(y.rows.read(0, y.rows.n))
         tables = X, outcomes[:, 0] if outcomes.shape[1] == 1 else outcomes
         n = y.rows.n
@@ -271,6 +275,27 @@ def read_pair(
     encodings = design.encoding, y.encoding
     made = None if design.is_plain else design
     return PairedData(sample, encodings, vars(reader), rng, seed, made)
+
+
+def require_exchangeable(where: str, data: PairedData, regularization: object) -> None:
+    """Raise if ridges are to be chosen by leaving out rows that depend on each other.
+
+    Parameters
+    ----------
+    where : str
+        The estimator.
+    data : PairedData
+        The rows of the fit.
+    regularization : object
+        The argument.
+    """
+    loo = isinstance(regularization, str) and regularization == "loo"
+    rule = (
+        'a number, an array or "auto" where rows are held out by groups, in time or by '
+        "splits, as rows that are left out one by one depend on the others"
+    )
+    alone = data.sample.folds is None
+    require(alone or not loo, where, "regularization", rule, regularization)
 
 
 def require_columns(model: BaseEstimator, X: Any) -> None:

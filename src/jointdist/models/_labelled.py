@@ -63,6 +63,8 @@ def read_labelled(
     class_weight: object,
     seed: Seed,
     how: TableOptions,
+    cv: Any = 5,
+    groups: object = None,
 ) -> LabelledData:
     """Return the rows and labels that users pass to ``fit``, checked and encoded.
 
@@ -82,10 +84,14 @@ def read_labelled(
         The seed of the estimator.
     how : TableOptions
         What may become of the columns of X.
+    cv : int, float, "time", splitter or iterable of splits, default=5
+        How rows are held out.
+    groups : array, Series or sequence of shape (n,), optional
+        The group of each row.
     """
     labels = learn_labels(y, n=count_rows(where, X), where=where)
     coded, weights = encode_labels(where, X, labels, sample_weight, class_weight)
-    pair = read_pair(where, X, coded, weights, seed, how=how)
+    pair = read_pair(where, X, coded, weights, seed, cv=cv, groups=groups, how=how)
     present = np.bincount(labels.codes, pair.sample.weights) > 0
     classes = labels.classes[present]
     got = Text(f"one class only: {classes.tolist()[0]!r}")

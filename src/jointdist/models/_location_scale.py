@@ -2,14 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from jointdist._array import Vector
+from jointdist._array import Index, Vector
 from jointdist.data.design import Design
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor, executor_for
+from jointdist.data.folds import Folds
 from jointdist.data.table import Rows, moved
 from jointdist.distributions.seen import learn_seen, range_of
 from jointdist.distributions.support_points import most_values
@@ -29,7 +30,13 @@ from jointdist.regression.protocols import Scale
 from jointdist.regression.scale import fit_scale, forecast_kernel
 from jointdist.regression.training import Training
 
-__all__ = ["LocationScaleSpec", "fit_location_scale", "is_discrete", "warn_if_unused"]
+__all__ = [
+    "LocationScaleSpec",
+    "fit_by",
+    "fit_location_scale",
+    "is_discrete",
+    "warn_if_unused",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,20 +89,25 @@ def fit_location_scale(
     """
     x, w, rng = data.sample.x, data.sample.weights, np.random.default_rng(data.seed)
     family = family_of("x", spec.kernel_x, encodings[0], x, weights=w, rng=rng)
-    location, residuals = fit_location(
+    location, left = fit_location(
         spec.regressor, data, family, where=spec.where, executor=spec.executor
     )
-    forecasts = data.outcomes - residuals
+    held, residuals, outcomes = _held_out(data, left)
+    forecasts, w = outcomes - residuals, held.weights
     p = Rows(hide_residuals(forecasts, residuals, rng, w), spec.where, "Y")
-    scale, values = _fit_scale(family.at(1.0), data, p, residuals, spec)
-    dist = spec.estimator(forecast_kernel(p, w)).fit(p.source, residuals / values, w)
+    scale, values = _fit_scale(family.at(1.0), held, p, residuals, data.seed, spec)
+    dist = _fit_residuals(held, p, residuals, values, spec)
     mean = np.average(forecasts, axis=0, weights=w)
     workers = executor_for(data.given.y, spec.executor)
     detector = novelty_detector(
-        family.at(1.0), x, w, random_state=data.seed, executor=spec.executor
+        family.at(1.0),
+        x,
+        data.sample.weights,
+        random_state=data.seed,
+        executor=spec.executor,
     )
     sample = _sampled(data)
-    ends = design.judged(range_of(x, w))
+    ends = design.judged(range_of(x, data.sample.weights))
     tried = moved(sample.rows, detector.map.core)
     return LocationScaleModel(
         location,
@@ -121,15 +133,83 @@ def _sampled(data: Training) -> WeightedRows:
     return rows.positive()
 
 
-def _fit_scale(
-    kernel: Kernel, data: Training, p: Rows, residuals: Vector, spec: LocationScaleSpec
+class _HeldOut(NamedTuple):
+    """Rows that are held out once: X, weights, and folds among them."""
+
+    x: Rows
+    weights: Vector | None
+    folds: Folds | None
+
+    def take(self, rows: Index) -> "_HeldOut":
+        """Return some of them, with folds for choices among these alone."""
+        weights = None if self.weights is None else self.weights[rows]
+        folds = None if self.folds is None else self.folds.take(rows).within()
+        return _HeldOut(self.x.subset(rows), weights, folds)
+
+
+def _held_out(data: Training, residuals: Vector) -> tuple[_HeldOut, Vector, Vector]:
+    """Return the rows that have residuals, with these and their outcomes."""
+    sample, outcomes = data.sample, data.outcomes
+    held = _HeldOut(sample.x, sample.weights, sample.folds)
+    if sample.folds is None:
+        return held, residuals, outcomes
+    rows = np.flatnonzero(np.isfinite(residuals).all(axis=1))
+    return held.take(rows), residuals[rows], outcomes[rows]
+
+
+def _fit_scale(  # noqa: PLR0917
+    kernel: Kernel,
+    held: _HeldOut,
+    p: Rows,
+    residuals: Vector,
+    seed: int,
+    spec: LocationScaleSpec,
 ) -> tuple[Scale, Vector]:
     """Return the scale, and its out-of-fold values at the rows."""
-    x, w, seed = data.sample.x, data.sample.weights, data.seed
+    x, w = held.x, held.weights
     if spec.constant:
         constant = constant_scale(residuals, w)
         return constant, constant.at(x, p)
-    return fit_scale(kernel, x, p, residuals, w, random_state=seed, executor=spec.executor)
+    return fit_scale(
+        kernel,
+        x,
+        p,
+        residuals,
+        w,
+        folds=held.folds,
+        random_state=seed,
+        executor=spec.executor,
+    )
+
+
+def _fit_residuals(
+    held: _HeldOut, p: Rows, residuals: Vector, scales: Vector, spec: LocationScaleSpec
+) -> JointDistribution:
+    """Return the distribution of standardised residuals given the location."""
+    known = np.flatnonzero(np.isfinite(scales).all(axis=1))
+    if len(known) < len(scales):  # of the others no out-of-fold scale is known
+        held, p = held.take(known), p.subset(known)
+        residuals, scales = residuals[known], scales[known]
+    dist = spec.estimator(forecast_kernel(p, held.weights))
+    fit_by(dist, held.folds, p.source, residuals / scales, held.weights)
+    return dist
+
+
+def fit_by(dist: Any, folds: Folds | None, *rows: Any) -> None:
+    """Fit an estimator to rows that are held out by the given folds.
+
+    Parameters
+    ----------
+    dist : estimator
+        The estimator.
+    folds : Folds, optional
+        The folds of the rows; None if they are exchangeable.
+    *rows
+        X, Y and the weights of the rows.
+    """
+    dist._folds = folds  # noqa: SLF001
+    dist.fit(*rows)
+    del dist._folds  # noqa: SLF001
 
 
 def is_discrete(encoding: Encoding, outcomes: Vector) -> bool:

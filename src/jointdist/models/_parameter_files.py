@@ -19,6 +19,7 @@ from jointdist.data.codec import (
     Writer,
 )
 from jointdist.data.codec import Text as Str
+from jointdist.data.fold_arguments import is_count
 from jointdist.kernels.files import KERNELS
 from jointdist.selection.specification import Selection
 
@@ -66,7 +67,8 @@ class SelectionParameter(Field):
     Parameters
     ----------
     strict : bool
-        Whether a criterion that is a function is refused; else the selection becomes None.
+        Whether a criterion that is a function is refused, and so are folds that are neither
+        numbers nor named; else the selection becomes None.
     """
 
     def __init__(self, *, strict: bool) -> None:
@@ -77,11 +79,14 @@ class SelectionParameter(Field):
 
     def write(self, value: Any, at: Place[Writer]) -> Any:
         named = value is None or isinstance(value.criterion, str)
+        told = value is None or is_count(value.cv) or isinstance(value.cv, str)
         rule = (
-            "one whose criterion has a name, as a file holds no code. "
-            "`set_params(selection=None)` before `save` leaves what was selected as it is"
+            'one whose criterion has a name and whose `cv` is a number or "time", as a file '
+            "holds no code. `set_params(selection=None)` before `save` leaves what was "
+            "selected as it is"
         )
-        got = Text("a criterion that is a function")
+        got = Text("splits" if named else "a criterion that is a function")
+        named = named and told
         at.require(named or not self.strict, rule, got)
         return None if value is None or not named else self.field.write(value, at)
 

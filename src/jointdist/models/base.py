@@ -14,6 +14,7 @@ from jointdist.data.design import Design, Question
 from jointdist.data.encoding import Encoding
 from jointdist.data.events import names_of
 from jointdist.data.executor import Executor
+from jointdist.data.folds import Folds
 from jointdist.data.frames import index_of
 from jointdist.data.one_row import as_question
 from jointdist.data.table import Rows, as_weights
@@ -25,14 +26,18 @@ from jointdist.lowrank.basis import Basis
 from jointdist.lowrank.moments import Moments
 from jointdist.models._arguments import (
     Missing,
+    PairedData,
     Unknown,
+    read_pair,
     read_question,
     read_x,
     require_columns,
+    table_options,
     y_for_Y,
 )
 from jointdist.models.event_rows import in_event
 from jointdist.models.exact_updates import ExactUpdates
+from jointdist.models.fold_calibration import Judges
 from jointdist.models.kept_sample import KeptSample
 from jointdist.models.questions import Answering, answers
 from jointdist.models.reweighted import Reweighted, reweighted
@@ -57,11 +62,28 @@ class Fit:
         The seed of choices of rows.
     columns : dict
         ``n_features_in_``, and ``feature_names_in_`` if the columns of X have names.
+    judges : Judges, optional
+        What projections are calibrated by, where rows depend on each other.
     """
 
     chosen: Any
     seed: int
     columns: dict[str, Any]
+    judges: Judges | None = None
+
+    @staticmethod
+    def of(chosen: Any, data: PairedData) -> "Fit":
+        """Return what a first fit to rows has in common with its updates.
+
+        Parameters
+        ----------
+        chosen : object
+            The hyperparameters.
+        data : PairedData
+            The rows.
+        """
+        judges = None if data.sample.folds is None else Judges(data.sample)
+        return Fit(chosen, data.seed, data.columns, judges)
 
 
 class Fitted(Answering, Protocol):
@@ -70,6 +92,10 @@ class Fitted(Answering, Protocol):
     @property
     def kept(self) -> KeptSample:
         """What is kept of the sample."""
+
+    @property
+    def tuned(self) -> tuple[float | None, float | None]:
+        """The ridges of the projections of Y given X, and of X given Y."""
 
     def energy_scores(self, dists: Any, y: Vector) -> tuple[Vector, Vector]:
         """Return the energy scores of distributions of Y, and of the marginal."""
@@ -100,11 +126,26 @@ class DistributionEstimator(RegressorMixin, ExactUpdates):
     _columns: dict[str, Any]  # `n_features_in_`, and the names of columns if there are any
     _fitted: Fitted
     _seed: int
+    _folds: Folds | None = None  # those that an estimator gives of which this is a part
+    _numbers_alone = False  # whether features need numbers: categories are embedded
     _caller = ""  # the estimator that users call, if this one is a part of it
 
     @abstractmethod
-    def fit(self, X: object, Y: object, sample_weight: object = None) -> Self:
+    def fit(
+        self, X: object, Y: object, sample_weight: object = None, groups: object = None
+    ) -> Self:
         """Fit the model to paired rows."""
+
+    def _read_fit(
+        self, X: object, Y: object, sample_weight: object, groups: object
+    ) -> PairedData:
+        """Return the tables of a fit, with the folds of their rows."""
+        cv = 5 if self.selection is None else self.selection.cv
+        rows = X, Y, sample_weight, self.random_state
+        how = table_options(self, numbers_alone=self._numbers_alone)
+        return read_pair(
+            self._name, *rows, cv=cv, groups=groups, folds=self._folds, how=how
+        )
 
     def predict(self, X: object) -> Any:
         """Return the conditional means of Y; for categories, the most likely ones.
@@ -261,7 +302,10 @@ class DistributionEstimator(RegressorMixin, ExactUpdates):
     @property
     def _fit(self) -> Fit:
         """What the fit has in common with its updates."""
-        return Fit(self._chosen, self._seed, self._columns)
+        judges = None
+        if self._fitted.kept.dependent:
+            judges = Judges(None, self._fitted.tuned)
+        return Fit(self._chosen, self._seed, self._columns, judges)
 
     def _keep(self, fit: Fit, fitted: Any, **learned: Any) -> Self:
         """Set all fitted attributes at once, and warn if the solution is inexact."""

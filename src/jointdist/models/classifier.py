@@ -145,7 +145,9 @@ class JointClassifier(ClassifierMixin, FittedState):
         self.executor = executor
         self.verbose = verbose
 
-    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+    def fit(
+        self, X: object, y: object, sample_weight: object = None, groups: object = None
+    ) -> Self:
         """Learn the joint distribution of rows and labels.
 
         Parameters
@@ -157,6 +159,8 @@ class JointClassifier(ClassifierMixin, FittedState):
         sample_weight : array of shape (n,), optional
             Weights of the rows: a row of weight two counts as two rows, and their sum as
             the number of rows.
+        groups : array, Series or sequence of shape (n,), optional
+            The group of each row. Rows of a group are held out together.
 
         Returns
         -------
@@ -165,7 +169,7 @@ class JointClassifier(ClassifierMixin, FittedState):
         """
         labels = learn_labels(y, n=count_rows(_NAME, X), where=_NAME)
         table = encode_labels(_NAME, X, labels, sample_weight, self.class_weight)
-        joint = self._unfitted().fit(X, *table)
+        joint = self._unfitted().fit(X, *table, groups)
         return self._set_fitted({"joint_": joint, "classes_": labels.classes})
 
     def partial_fit(

@@ -21,10 +21,8 @@ from jointdist.models._arguments import (
     Missing,
     PairedData,
     Unknown,
-    read_pair,
     require_arguments,
     require_numbers_alone,
-    table_options,
     y_for_Y,
 )
 from jointdist.models._embedding_arguments import require_embedding
@@ -212,21 +210,22 @@ class ConditionalMeanEmbedding(DistributionEstimator):
         self.verbose = verbose
 
     @y_for_Y
-    def fit(self, X: object, Y: object, sample_weight: object = None) -> Self:
+    def fit(
+        self, X: object, Y: object, sample_weight: object = None, groups: object = None
+    ) -> Self:
         """Learn the conditional distributions.
 
         Parameters
         ----------
-        X, Y, sample_weight
+        X, Y, sample_weight, groups
             As in :meth:`JointDistribution.fit <jointdist.JointDistribution.fit>`.
 
         """
         self._check()
-        how = table_options(self)
-        data = read_pair(self._name, X, Y, sample_weight, self.random_state, how=how)
+        data = self._read_fit(X, Y, sample_weight, groups)
         require_numbers_alone(self._name, self.positivity, data.encodings[1:])
         chosen = select_kernels(data.sample, data.encodings, self._search(data), data.rng)
-        return self._learn_anew(data, chosen)
+        return self._learn_anew(data, Fit.of(chosen, data))
 
     def given(self, x: object = None, *, where: object = None) -> Conditional:
         """Return the distribution of Y for each row of ``x``, with means Eq. `CMEeq1hat`.
@@ -301,23 +300,23 @@ class ConditionalMeanEmbedding(DistributionEstimator):
             verbose=self.verbose,
         )
 
-    def _learn_anew(self, data: PairedData, chosen: Chosen) -> Self:
+    def _learn_anew(self, data: PairedData, fit: Fit) -> Self:
         """Factor both kernel matrices, or invert that of X in full, and solve."""
-        size, fit = self.support_size, Fit(chosen, data.seed, data.columns)
+        chosen, judged = fit.chosen, fit.judges is not None
         if not self.low_rank:
             data = replace(data, sample=data.sample.counted)
-            kept = KeptSample.of(data, size)
+            kept = KeptSample.of(data, self.support_size, dependent=judged)
             return self._learn_in_full(kept, fit)
         options = fit_options(self, data.sample, data.rng)
         options["tol"] = options["tol"] if self._is_free else self.tol
         options["pivoting"] = self._pivoting(data.sample.n)
         kernels, rows = (chosen.kernel_x, chosen.kernel_y), (data.sample.x, data.sample.y)
-        plan = support_plan(data, size)
+        plan = support_plan(data, self.support_size)
         reduction = reduce_sample(*kernels, *rows, **options, plan=plan)
         warn_if_lost(self._name, self, reduction)
-        kept = KeptSample.of(data, size, reduction.support)
-        exact = is_exact(self.max_rank, data.sample)
-        return self._learn(kept, fit, reduction.small, few=exact)
+        small, support = reduction.small, reduction.support
+        kept = KeptSample.of(data, self.support_size, support, dependent=judged)
+        return self._learn(kept, fit, small, few=is_exact(self.max_rank, data.sample))
 
     def _learn(
         self,
@@ -359,7 +358,7 @@ class ConditionalMeanEmbedding(DistributionEstimator):
         executor = executor_like(x.map.core, self.executor)
         return self._keep(
             fit,
-            fit_embedding(kept, solved, self.positivity, executor),
+            fit_embedding(kept, solved, self.positivity, executor, fit.judges),
             kernel_x_=fit.chosen.kernel_x,
             kernel_y_=fit.chosen.kernel_y,
             _reduction=reduction,
@@ -377,7 +376,9 @@ class ConditionalMeanEmbedding(DistributionEstimator):
         ridge = self._ridge(fit.chosen, kept.size)
         executor = executor_for(kept.all_rows.x, self.executor)
         kernels = fit.chosen.kernel_x, fit.chosen.kernel_y
-        fitted = full_embedding(kept, kernels, ridge, self.positivity, executor)
+        fitted = full_embedding(
+            kept, kernels, ridge, self.positivity, executor=executor, judges=fit.judges
+        )
         return self._keep(
             fit,
             fitted,
@@ -413,4 +414,4 @@ class ConditionalMeanEmbedding(DistributionEstimator):
         rng, seed = np.random.default_rng(self._seed), self._seed
         common = self._columns, rng, seed, kept.made
         data = PairedData(kept.all_rows, kept.encodings, *common)
-        return self._learn_anew(data, self._chosen)
+        return self._learn_anew(data, self._fit)

@@ -21,6 +21,12 @@ from jointdist.distributions.support_points import SupportPoints
 from jointdist.errors import warn_user
 from jointdist.models._arguments import read_pair, y_for_Y
 from jointdist.models._fitted_state import FittedState
+from jointdist.models.held_back import (
+    calibration_weights,
+    folds_of,
+    held_back,
+    with_splits_of,
+)
 from jointdist.models.marginal_points import marginal_points
 from jointdist.projection.recalibration import Recalibration, proper, recalibrated
 from jointdist.scores.calibration import pit
@@ -48,6 +54,10 @@ class ConformalCalibration(RegressorMixin, FittedState):
     weight of a support point more if not. All other questions are answered by the
     recalibrated distribution. Signed distributions are made proper first, by the running
     maximum of their cdf.
+
+    Calibration rows are random ones, or random groups if ``fit`` gets ``groups``. If the folds
+    of the estimator are those of time, they are the last rows; if it has a splitter or splits,
+    those that the last split holds out, and the clone is fitted to the others of this split.
 
     Parameters
     ----------
@@ -95,7 +105,9 @@ class ConformalCalibration(RegressorMixin, FittedState):
         self.random_state = random_state
 
     @y_for_Y
-    def fit(self, X: object, Y: object, sample_weight: object = None) -> Self:
+    def fit(
+        self, X: object, Y: object, sample_weight: object = None, groups: object = None
+    ) -> Self:
         """Fit a clone of the estimator to some rows, and calibrate it with the others.
 
         Parameters
@@ -108,6 +120,10 @@ class ConformalCalibration(RegressorMixin, FittedState):
             Weights of the rows: a row of weight two counts as two rows, in the fit and in
             the calibration. Rows of weight zero are ignored. Coverage is that of rows drawn
             by their weights, and no longer guaranteed in finite samples.
+        groups : array, Series or sequence of shape (n,), optional
+            The group of each row. Calibration rows are whole groups, each of which counts as
+            one row: coverage is that of rows of new groups, if groups are exchangeable. The
+            estimator gets the groups of its rows.
 
         Returns
         -------
@@ -116,14 +132,18 @@ class ConformalCalibration(RegressorMixin, FittedState):
         """
         self._check()
         rng = generator(_NAME, self.random_state)
-        sample, encoding = _read(X, Y, sample_weight)
+        sample, encoding = _read(self.estimator, X, Y, sample_weight, groups)
         rows, held = self._split(sample, rng)
         train, calibration = sample.take(rows), sample.take(held)
-        weights = {} if train.weights is None else {"sample_weight": train.weights}
-        model = clone(self.estimator)
-        model.fit(_part(X, rows), _part(Y, rows), **weights)
+        given: dict[str, Any] = {}
+        if train.weights is not None:
+            given["sample_weight"] = train.weights
+        if groups is not None and train.folds is not None:
+            given["groups"] = train.folds.groups
+        model = with_splits_of(clone(self.estimator), train)
+        model.fit(_part(X, rows), _part(Y, rows), **given)
         levels = pit(_proper(model, _part(X, held)), _part(Y, held), random_state=rng)
-        recalibration = _recalibration(levels, calibration.weights)
+        recalibration = _recalibration(levels, calibration_weights(calibration))
         marginal = marginal_points(train, encoding, executor_for(train.y), 0)
         learned = {"estimator_": model, "recalibration_": recalibration}
         return self._set_fitted(learned | {"_marginal": marginal})
@@ -202,7 +222,12 @@ class ConformalCalibration(RegressorMixin, FittedState):
         require(ok, _NAME, "share", "a number between 0 and 1", self.share)
 
     def _split(self, sample: Sample, rng: np.random.Generator) -> tuple[Index, Index]:
-        """Return the training and calibration rows; copies of a row stay together."""
+        """Return the training and calibration rows; copies of a row stay together.
+
+        And so do the rows of a group. In time, the last rows are for calibration.
+        """
+        if sample.folds is not None:
+            return held_back(_NAME, self.estimator, sample, self.share, rng)
         counted = np.arange(sample.n)
         if sample.weights is not None:
             counted = np.flatnonzero(sample.weights)
@@ -225,9 +250,12 @@ def _proper(model: Any, x: object) -> Conditional:
     return Conditional(proper(require_column(_NAME, dist)), index=dist.parts.index)
 
 
-def _read(X: object, Y: object, sample_weight: object) -> tuple[Sample, Encoding]:
+def _read(
+    estimator: Any, X: object, Y: object, sample_weight: object, groups: object
+) -> tuple[Sample, Encoding]:
     """Return the rows, checked, and the column of Y."""
-    pair = read_pair(_NAME, X, Y, sample_weight, None)
+    cv = folds_of(estimator)
+    pair = read_pair(_NAME, X, Y, sample_weight, None, cv=cv, groups=groups)
     encoding = pair.encodings[1]
     got = "categories" if encoding.width == 1 else f"{encoding.width} columns"
     scalar = encoding.width == 1 and encoding.numeric

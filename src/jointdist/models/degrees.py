@@ -18,7 +18,6 @@ from jointdist.models.polynomial_problem import (
     polynomial_problem,
 )
 from jointdist.selection.cross_validation import CrossValidation
-from jointdist.selection.fold_moments import sum_without
 from jointdist.selection.risk import Outcomes, Trial
 from jointdist.selection.specification import Selected, Selection
 
@@ -145,12 +144,12 @@ def _enter(
     whole = orthonormal(validation.sample)
     parts = [
         moments(whole.x, whole.y, own.x, own.y, sample_weight=own.weights)
-        for own in map(validation.held, range(len(validation.parts)))
+        for own in map(validation.sample.take, validation.partition.parts)
     ]
 
     def trial(part: int) -> Trial:
         train, held = validation.train(part), validation.held(part)
-        found = whole.changed(sum_without(parts, part, validation.group))
+        found = whole.changed(validation.partition.sum_fitted(parts, part))
         found = orthonormal(train) if found is None else found
         problem = polynomial_problem(found, train, search.marginals, search.executor)
         psi_x, psi_y = (

@@ -1,5 +1,6 @@
 """Conditional distributions of one side of a joint distribution given the other."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,6 +47,9 @@ class Typical:
         The weight that leaves the sample if one is left out.
     few : SupportPoints, optional
         Rows of the sample on which projections are compared, if not on all.
+    left_out : callable, optional
+        From a model to its coefficients at these rows if folds are left out, where rows
+        cannot be left out one by one.
     """
 
     points: Vector
@@ -53,6 +57,7 @@ class Typical:
     weights: Vector
     own: Vector
     few: SupportPoints | None = None
+    left_out: Callable[["Regression"], Vector] | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -191,7 +196,7 @@ class Regression:
 
 
 def calibrated(
-    model: Regression, positivity: str, typical: Typical | None
+    model: Regression, positivity: str, typical: Typical | float | None
 ) -> Projector | IsotonicProjector | None:
     """Return the projector whose ridge has the best leave-one-out score; None if signed.
 
@@ -201,8 +206,8 @@ def calibrated(
         The signed distributions.
     positivity : str
         Whether distributions are ``"projected"``, ``"isotonic"`` or left signed.
-    typical : Typical, optional
-        The rows that are left out; without any, the ridge is the default one.
+    typical : Typical or float, optional
+        The rows that are left out, or the ridge; by default that is the default one.
     """
     support = model.support
     if positivity == "isotonic" and support.points.is_scalar:
@@ -210,10 +215,13 @@ def calibrated(
     if positivity != "projected":
         return None
     projector = Projector.on(support, support)
+    if isinstance(typical, float):
+        return projector.with_ridge(typical)
     if typical is None or not len(typical.points):
         return projector
     with one_blas_thread() as one, one:  # the matrices are small
         judge = projector if typical.few is None else projector.on_fewer(typical.few)
-        left_out = model.leave_one_out(typical)
+        without = typical.left_out
+        left_out = model.leave_one_out(typical) if without is None else without(model)
         best = judge.best_ridge(left_out, typical.points, typical.weights, follow=True)
     return projector.with_ridge(best)

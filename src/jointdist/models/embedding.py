@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from jointdist._array import Array, Index, Vector, to_numpy
+from jointdist._array import Index, Vector, to_numpy
 from jointdist.data.design import Design
 from jointdist.data.executor import Executor, one_blas_thread
 from jointdist.data.sample import Representatives, Sample
@@ -24,7 +24,9 @@ from jointdist.lowrank.basis import Basis, host_features
 from jointdist.lowrank.kernel_range import largest_kernel
 from jointdist.lowrank.novelty import TRUSTED
 from jointdist.lowrank.ridge import leave_one_out_residuals
+from jointdist.models.embedding_folds import SolvedEmbedding, embedding_without_folds
 from jointdist.models.event_rows import WeightedRows, mean_features
+from jointdist.models.fold_calibration import Judges
 from jointdist.models.kept_sample import KeptSample
 from jointdist.models.pivot_support import pivot_support, summed_weights
 from jointdist.programs import Solution, Status
@@ -78,6 +80,12 @@ class Embedding:
     projector: Projector | IsotonicProjector | None
     seen: Seen | None = None
     ridge: float | None = None
+
+    @property
+    def tuned(self) -> tuple[float | None, float | None]:
+        """The ridge of the projections of Y given X, and that of none."""
+        own = self.projector
+        return own.ridge if isinstance(own, Projector) else None, None
 
     def of_y(self, x: Rows) -> LinearDistributions:
         """Return the distributions of Y given rows of X."""
@@ -160,39 +168,12 @@ class Embedding:
         return own, other
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class SolvedEmbedding:
-    """The weights of an embedding, and what it takes to calibrate its projections.
-
-    Attributes
-    ----------
-    solution : Solution
-        The solution of the program.
-    bases : tuple of Basis
-        Functions of X and Y; the means of those of Y are matched by projections.
-    points : Array of shape (k, d_y)
-        The rows of Y that have weight.
-    weights : array of shape (k, m_X)
-        Their weights, as coefficients of the functions of X.
-    ridge : float
-        The ridge.
-    mean : array of shape (m_Y,)
-        The means of the functions of Y over the sample.
-    in_full : bool
-        Whether the points are all rows, in their order.
-    """
-
-    solution: Solution
-    bases: tuple[Basis, Basis]
-    points: Array
-    weights: Vector
-    ridge: float
-    mean: Vector
-    in_full: bool = False
-
-
 def fit_embedding(
-    kept: KeptSample, solved: SolvedEmbedding, positivity: str, executor: Executor
+    kept: KeptSample,
+    solved: SolvedEmbedding,
+    positivity: str,
+    executor: Executor,
+    judges: Judges | None = None,
 ) -> Embedding:
     """Return the embedding with weights on points, with calibrated projections.
 
@@ -208,6 +189,8 @@ def fit_embedding(
         Whether distributions are ``"projected"``, ``"isotonic"`` or left signed.
     executor : Executor
         Runs the row blocks.
+    judges : Judges, optional
+        What projections are calibrated by, where rows depend on each other.
     """
     where, (basis_x, basis_y) = kept.pairs.x.where, solved.bases
     whole, given = kept.points_y(executor), kept.points_x(executor)
@@ -217,7 +200,7 @@ def fit_embedding(
         projector = IsotonicProjector.on(support, where)
     elif positivity == "projected":
         sample = KernelSupport.of(whole, basis_y, solved.mean)
-        projector = _tuned(Projector.on(support, sample), kept, solved, which)
+        projector = _tuned(Projector.on(support, sample), kept, solved, which, judges)
     fitted = Embedding(
         where=where,
         kept=kept,
@@ -235,22 +218,34 @@ def fit_embedding(
 
 
 def _tuned(
-    projector: Projector, kept: KeptSample, solved: SolvedEmbedding, which: Index
+    projector: Projector,
+    kept: KeptSample,
+    solved: SolvedEmbedding,
+    which: Index,
+    judges: Judges | None,
 ) -> Projector:
     """Return the projector whose ridge has the best leave-one-out score."""
     executor = projector.signed.points.executor
     sample = kept.all_rows if solved.in_full else kept.few_pairs
     if not sample.n:  # no pair is left in the sample
         return projector
-    typical = sample.representatives(SETTINGS.tuning_rows)
-    points = to_numpy(sample.y.take(typical.rows))
     few = None if solved.in_full else kept.few_points(executor)[1]
-    left_out = _leave_one_out(sample, kept.size, solved, typical)
+    if judges is None:
+        typical = sample.representatives(SETTINGS.tuning_rows)
+        points, weights = to_numpy(sample.y.take(typical.rows)), typical.weights
+        left_out = _leave_one_out(sample, kept.size, solved, typical)
+    elif judges.sample is None:
+        ridge = judges.ridges[0]
+        return projector if ridge is None else projector.with_ridge(ridge)
+    else:
+        points, weights, left_out = embedding_without_folds(
+            judges.sample, kept.size, solved, executor
+        )
     with one_blas_thread() as one, one:  # the matrices are small
-        weights = summed_weights(left_out.T, which)
-        left_out = len(weights) * weights.T - 1
+        summed = summed_weights(left_out.T, which)
+        left_out = len(summed) * summed.T - 1
         judge = projector if few is None else projector.on_fewer(few)
-        ridge = judge.best_ridge(left_out, points, typical.weights, follow=True)
+        ridge = judge.best_ridge(left_out, points, weights, follow=True)
     return projector.with_ridge(ridge)
 
 

@@ -270,7 +270,9 @@ def _register_regressor(schema: Schema, trusted: Collection[str]) -> None:
         "scale": Flag(),
         "distribution": Optional(Value(*DISTRIBUTIONS)),
         "kernel_x": KernelParameter(),
-        "cv": Either(Whole(least=2), Sequence(pair, of=list), Sequence(pair), folds),
+        "cv": Either(
+            Whole(least=2), Sequence(pair, of=list), Sequence(pair), folds, Str("time")
+        ),
         **RUN,
     }
     regressors = Value(KernelRegression, TreeEnsemble, FoldModels)

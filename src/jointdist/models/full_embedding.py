@@ -12,6 +12,7 @@ from jointdist.lowrank.basis import Basis, host_features, side_basis
 from jointdist.lowrank.features import FeatureMap, kernel_matrix
 from jointdist.lowrank.reduction import Factoring
 from jointdist.models.embedding import Embedding, SolvedEmbedding, fit_embedding
+from jointdist.models.fold_calibration import Judges
 from jointdist.models.kept_sample import KeptSample
 from jointdist.models.pivot_support import plain_basis
 from jointdist.programs import Solution
@@ -28,7 +29,9 @@ def full_embedding(
     kernels: tuple[Kernel, Kernel],
     ridge: float,
     positivity: str,
+    *,
     executor: Executor,
+    judges: Judges | None = None,
 ) -> Embedding:
     """Return the embedding by the inverse of the kernel matrix of all rows, weighted.
 
@@ -44,6 +47,8 @@ def full_embedding(
         Whether distributions are ``"projected"``, ``"isotonic"`` or left signed.
     executor : Executor
         Runs the row blocks.
+    judges : Judges, optional
+        What projections are calibrated by, where rows depend on each other.
     """
     sample, (kernel_x, kernel_y) = kept.all_rows, kernels
     rule, got = f"at most {_MOST_ROWS:,} rows without `low_rank`", Text(f"{sample.n:,}")
@@ -69,7 +74,7 @@ def full_embedding(
         mean=w @ host_features(basis_y, z) / n,
         in_full=True,
     )
-    return fit_embedding(kept, solved, positivity, executor)
+    return fit_embedding(kept, solved, positivity, executor, judges)
 
 
 def _features_of_y(sample: Sample, kernel: Kernel | None, seed: int) -> Basis:

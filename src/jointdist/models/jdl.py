@@ -17,11 +17,10 @@ from jointdist.models._arguments import (
     Missing,
     PairedData,
     Unknown,
-    read_pair,
     require_arguments,
+    require_exchangeable,
     require_numbers_alone,
     require_ridges,
-    table_options,
     y_for_Y,
 )
 from jointdist.models._kernel_fits import (
@@ -215,7 +214,9 @@ class JointDistribution(JointEstimator):
         self.verbose = verbose
 
     @y_for_Y
-    def fit(self, X: object, Y: object, sample_weight: object = None) -> Self:
+    def fit(
+        self, X: object, Y: object, sample_weight: object = None, groups: object = None
+    ) -> Self:
         """Learn the joint distribution.
 
         Parameters
@@ -227,6 +228,9 @@ class JointDistribution(JointEstimator):
         sample_weight : array of shape (n,), optional
             Weights of the rows: a row of weight two counts as two rows, and the sum of the
             weights as the number of rows.
+        groups : array, Series or sequence of shape (n,), optional
+            The group of each row. Rows of a group depend on each other: they are held out
+            together, wherever rows are.
 
         Returns
         -------
@@ -234,8 +238,8 @@ class JointDistribution(JointEstimator):
             The model itself.
         """
         self._check()
-        how = table_options(self)
-        data = read_pair(self._name, X, Y, sample_weight, self.random_state, how=how)
+        data = self._read_fit(X, Y, sample_weight, groups)
+        require_exchangeable(self._name, data, self.regularization)
         require_numbers_alone(self._name, self.positivity, data.encodings)
         chosen = select_kernels(data.sample, data.encodings, self._search(data), data.rng)
         kernels, rows = (chosen.kernel_x, chosen.kernel_y), (data.sample.x, data.sample.y)
@@ -245,8 +249,7 @@ class JointDistribution(JointEstimator):
         reduction = reduce_sample(*kernels, *rows, **options)
         warn_if_lost(self._name, self, reduction)
         kept = KeptSample.of(data, self.support_size, reduction.support)
-        fit = Fit(chosen, data.seed, data.columns)
-        return self._learn(kept, fit, reduction.small)
+        return self._learn(kept, Fit.of(chosen, data), reduction.small)
 
     def _search(self, data: PairedData) -> KernelSearch:
         """Return what is to be selected, and how."""
@@ -312,7 +315,7 @@ class JointDistribution(JointEstimator):
         grid = kept.pairs.choose(most, fit.seed)
         solution = solve(problem, ridge, self.positivity, grid=grid)
         solved = SolvedJoint(problem, solution, self.positivity, ridge, grid)
-        joint = fit_joint(solved, kept, both=self._both)
+        joint = fit_joint(solved, kept, both=self._both, judges=fit.judges)
         return self._keep(
             fit,
             joint,

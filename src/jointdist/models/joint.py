@@ -13,7 +13,7 @@ import numpy as np
 from jointdist._array import Array, Index, Vector, to_numpy
 from jointdist._cached import Cached, cached
 from jointdist.data.design import Design
-from jointdist.data.executor import one_blas_thread
+from jointdist.data.executor import Executor, one_blas_thread
 from jointdist.data.table import Rows
 from jointdist.distributions.groups import Groups
 from jointdist.distributions.kernel_support import KernelSupport
@@ -25,8 +25,10 @@ from jointdist.lowrank.kernel_range import largest_kernel
 from jointdist.models.coefficients import Problem
 from jointdist.models.direction import Direction, Regression, Typical, calibrated
 from jointdist.models.event_rows import WeightedRows, mean_features
+from jointdist.models.fold_calibration import Judges, judged
 from jointdist.models.kept_sample import KeptSample
 from jointdist.programs import Solution
+from jointdist.projection.projected import Projector
 from jointdist.projection.support_error import support_error
 
 __all__ = ["Joint", "SolvedJoint", "fit_joint", "on_support"]
@@ -62,6 +64,15 @@ class Joint(Cached):
     y_given_x: Direction
     x_given_y: Direction
     seen: Seen | None = None
+
+    @property
+    def tuned(self) -> tuple[float | None, float | None]:
+        """The ridges of the projections of Y given X, and of X given Y."""
+        y, x = (
+            own.projector.ridge if isinstance(own.projector, Projector) else None
+            for own in (self.y_given_x, self.x_given_y)
+        )
+        return y, x
 
     @property
     def H(self) -> Vector:  # noqa: N802
@@ -200,6 +211,7 @@ def fit_joint(
     *,
     both: bool = True,
     shown: KeptSample | None = None,
+    judges: Judges | None = None,
 ) -> Joint:
     """Return the joint distribution of solved coefficients, with calibrated projections.
 
@@ -213,11 +225,15 @@ def fit_joint(
         Whether the ridge of projections of X given Y is chosen too; else it is the default.
     shown : KeptSample, optional
         The same sample with sums in the features of the bases, if ``kept`` has others.
+    judges : Judges, optional
+        What ridges are chosen by where rows depend on each other; by default rows are left
+        out one by one.
     """
     problem, solution, positivity = solved.problem, solved.solution, solved.positivity
     ridge = solved.ridge
     x, y, executor = problem.x, problem.y, problem.executor
     H, n, (typical_y, typical_x) = solution.value, kept.size, kept.typical(executor)
+    by_y, by_x = _tuned_by(typical_y, typical_x, kept, judges, executor)
     encoding_x, encoding_y = kept.encodings
 
     def most(support: KernelSupport) -> float:
@@ -244,10 +260,10 @@ def fit_joint(
         projector=calibrated(
             Regression(support_y, x, H, np.reshape(ridge, (-1, 1)), n),
             positivity,
-            typical_y,
+            by_y,
         ),
     )
-    other = typical_x if both else None
+    other = by_x if both else None
     of_x = Direction(
         support=support_x,
         given=y,
@@ -262,3 +278,17 @@ def fit_joint(
     of_y, of_x = error(of_y, typical_y), error(of_x, typical_x)
     seen = kept.seen(x.map, lambda rows: of_y.conditions(rows).novelty())
     return Joint(problem, kept, solution, ridge, solved.grid, of_y, of_x, seen)
+
+
+def _tuned_by(
+    typical_y: Typical,
+    typical_x: Typical,
+    kept: KeptSample,
+    judges: Judges | None,
+    executor: Executor,
+) -> tuple[Typical | float | None, Typical | float | None]:
+    """Return what the ridges of both projections are chosen by: rows, or ridges themselves."""
+    if judges is None:
+        return typical_y, typical_x
+    found = judged(judges, kept.few_points(executor), executor)
+    return judges.ridges if found is None else found

@@ -21,10 +21,8 @@ from jointdist.models._arguments import (
     Missing,
     PairedData,
     Unknown,
-    read_pair,
     require_arguments,
     require_numbers_alone,
-    table_options,
     y_for_Y,
 )
 from jointdist.models.base import Fit
@@ -164,6 +162,8 @@ class PolynomialJointDistribution(JointEstimator):
     _base: Polynomials  # those of the first fit, whose sums are updated
     _factors: Factors | None
 
+    _numbers_alone = True
+
     def __init__(
         self,
         degree: int | str = "auto",
@@ -194,14 +194,15 @@ class PolynomialJointDistribution(JointEstimator):
         self.verbose = verbose
 
     @y_for_Y
-    def fit(self, X: object, Y: object, sample_weight: object = None) -> Self:
+    def fit(
+        self, X: object, Y: object, sample_weight: object = None, groups: object = None
+    ) -> Self:
         """Learn the joint distribution.
 
         Parameters
         ----------
-        X, Y, sample_weight
-            As in :meth:`JointDistribution.fit <jointdist.JointDistribution.fit>`; numeric
-            columns only.
+        X, Y, sample_weight, groups
+            As in :meth:`JointDistribution.fit <jointdist.JointDistribution.fit>`; numbers.
 
         Returns
         -------
@@ -209,16 +210,15 @@ class PolynomialJointDistribution(JointEstimator):
             The model itself.
         """
         self._check()
-        how = table_options(self, numbers_alone=True)
-        data = read_pair(self._name, X, Y, sample_weight, self.random_state, how=how)
+        data = self._read_fit(X, Y, sample_weight, groups)
         require_numbers_alone(self._name, self.positivity, data.encodings)
         require_numeric(self._name, data.encodings)
         chosen = select_degree(data, self._search())
-        degrees = self._degrees(chosen, data.sample)
-        functions = self._orthonormal(data.sample, data.encodings[0], degrees, data.seed)
+        sample, how = data.sample, (data.encodings[0], data.seed)
+        functions = self._orthonormal(sample, self._degrees(chosen, sample), *how)
         kept = kept_polynomials(data, functions, self.support_size, self.executor)
         self._warn(functions)
-        return self._learn(kept, Fit(chosen, data.seed, data.columns), functions)
+        return self._learn(kept, Fit.of(chosen, data), functions)
 
     @y_for_Y
     def squares(self, X: object, Y: object) -> Vector:
@@ -308,7 +308,7 @@ class PolynomialJointDistribution(JointEstimator):
         warn_of_relations(self._name, functions, squares=squares, given=given)
 
     def _orthonormal(
-        self, rows: Sample, encoding: Encoding, degrees: tuple[int, int], seed: int
+        self, rows: Sample, degrees: tuple[int, int], encoding: Encoding, seed: int
     ) -> Polynomials:
         executor = polynomial_executor(rows, self.executor)
         return orthonormal_polynomials(
@@ -346,7 +346,7 @@ class PolynomialJointDistribution(JointEstimator):
         base = functions if base is None else base
         shown = kept.in_features((base.x, base.y), (functions.x, functions.y))
         solved = SolvedJoint(problem, found, self.positivity, ridge, grid)
-        joint = fit_joint(solved, kept, shown=shown)
+        joint = fit_joint(solved, kept, shown=shown, judges=fit.judges)
         return self._keep(
             fit,
             joint,
@@ -371,7 +371,7 @@ class PolynomialJointDistribution(JointEstimator):
         base = self._base
         functions = base.changed(sums, again=kept.rows is not None)
         if functions is None:  # rounding has grown, or functions come and go: a new start
-            how = kept.encodings[0], self.degrees_, self._seed
+            how = self.degrees_, kept.encodings[0], self._seed
             base = functions = self._orthonormal(kept.all_rows, *how)
         else:
             require_independent(self._name, kept, functions, base)
@@ -394,11 +394,11 @@ class PolynomialJointDistribution(JointEstimator):
         rng, rows = np.random.default_rng(self._seed), joined(kept.rows, new)
         common = self._columns, rng, self._seed, kept.made
         data = PairedData(rows, kept.encodings, *common)
-        how = kept.encodings[0], self.degrees_, self._seed
+        how = self.degrees_, kept.encodings[0], self._seed
         functions = self._orthonormal(rows, *how)
         self._warn(functions)
-        kept = kept_polynomials(data, functions, self.support_size, self.executor)
-        return self._learn(kept, self._fit, functions)
+        more = kept_polynomials(data, functions, self.support_size, self.executor)
+        return self._learn(replace(more, dependent=kept.dependent), self._fit, functions)
 
     @property
     def _has_landmarks(self) -> bool:

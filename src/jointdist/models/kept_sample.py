@@ -60,6 +60,8 @@ class KeptSample(Cached):
         The range of the columns of X, where rows are not kept.
     made : Design, optional
         What became of the columns of X, if it is not plain.
+    dependent : bool, optional
+        Whether rows depend on each other, so that they are not left out one by one.
     """
 
     encodings: tuple[Encoding, Encoding]
@@ -71,6 +73,7 @@ class KeptSample(Cached):
     frame: SupportFrame | None = None
     ends: Vector | None = None
     made: Design | None = None
+    dependent: bool | None = None
 
     @property
     def design(self) -> Design:
@@ -82,6 +85,8 @@ class KeptSample(Cached):
         data: PairedData,
         support_size: int,
         sums: SupportSums | None = None,
+        *,
+        dependent: bool | None = None,
     ) -> "KeptSample":
         """Return what is kept of the rows of a fit.
 
@@ -93,6 +98,8 @@ class KeptSample(Cached):
             The largest number of rows that are kept.
         sums : SupportSums, optional
             The sums of the support, if there are more rows.
+        dependent : bool, optional
+            Whether rows depend on each other, though nothing is known of their folds.
         """
         rows = data.sample.owned() if sums is None else None
         frame = None if sums is None else sums.frame
@@ -101,7 +108,8 @@ class KeptSample(Cached):
         ends = None
         if sums is not None:
             ends = range_of(data.sample.x, data.sample.weights)
-        return KeptSample(*common, rows, sums, frame, ends, data.made)
+        dependent = dependent or data.sample.folds is not None
+        return KeptSample(*common, rows, sums, frame, ends, data.made, dependent)
 
     @cached
     def pairs(self) -> Sample:

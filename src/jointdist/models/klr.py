@@ -201,7 +201,9 @@ class KernelLogisticRegression(ClassifierMixin, FittedState):
         self.executor = executor
         self.verbose = verbose
 
-    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+    def fit(
+        self, X: object, y: object, sample_weight: object = None, groups: object = None
+    ) -> Self:
         """Learn the probabilities of the classes.
 
         Parameters
@@ -212,6 +214,9 @@ class KernelLogisticRegression(ClassifierMixin, FittedState):
             Their labels: strings, integers, or True and False.
         sample_weight : array of shape (n,), optional
             Weights of the rows: a row of weight two counts as two rows.
+        groups : array, Series or sequence of shape (n,), optional
+            The group of each row. Rows of a group depend on each other: they are held out
+            together, wherever rows are.
 
         Returns
         -------
@@ -221,7 +226,7 @@ class KernelLogisticRegression(ClassifierMixin, FittedState):
         require_logistic(self)
         auto = isinstance(self.regularization, str)
         ridges = None if auto else (float(self.regularization),)
-        data = self._read(X, y, sample_weight)
+        data = self._read(X, y, sample_weight, groups)
         return self._solve(reduce_logistic(self, data, ridges))
 
     def path(
@@ -230,6 +235,7 @@ class KernelLogisticRegression(ClassifierMixin, FittedState):
         y: object,
         regularizations: Sequence[float],
         sample_weight: object = None,
+        groups: object = None,
     ) -> list[Self]:
         """Return a fitted model for each ridge, from one factor of the kernel matrix.
 
@@ -246,6 +252,8 @@ class KernelLogisticRegression(ClassifierMixin, FittedState):
             The ridges, in any order; the models are returned in the same order.
         sample_weight : array of shape (n,), optional
             Weights of the rows.
+        groups : array, Series or sequence of shape (n,), optional
+            The group of each row.
         """
         several = isinstance(regularizations, Sequence | np.ndarray)
         several = several and not isinstance(regularizations, str)
@@ -255,10 +263,8 @@ class KernelLogisticRegression(ClassifierMixin, FittedState):
         for model in models:
             require_logistic(model)
         ridges = tuple(float(r) for r in regularizations)
-        reduced, start = (
-            reduce_logistic(self, self._read(X, y, sample_weight), ridges),
-            None,
-        )
+        data = self._read(X, y, sample_weight, groups)
+        reduced, start = reduce_logistic(self, data, ridges), None
         for model in sorted(models, key=lambda model: -model.regularization):
             start = model._solve(reduced, start).solution_  # noqa: SLF001
         return models
@@ -364,11 +370,19 @@ class KernelLogisticRegression(ClassifierMixin, FittedState):
         tags.input_tags.allow_nan = True
         return tags
 
-    def _read(self, X: object, y: object, sample_weight: object) -> LabelledData:
-        weight, seed = self.class_weight, self.random_state
-        how = table_options(self)
+    def _read(
+        self, X: object, y: object, sample_weight: object, groups: object
+    ) -> LabelledData:
         return read_labelled(
-            _NAME, X, y, sample_weight, class_weight=weight, seed=seed, how=how
+            _NAME,
+            X,
+            y,
+            sample_weight,
+            class_weight=self.class_weight,
+            seed=self.random_state,
+            how=table_options(self),
+            cv=5 if self.selection is None else self.selection.cv,
+            groups=groups,
         )
 
     def _solve(

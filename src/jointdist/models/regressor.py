@@ -7,12 +7,12 @@ from sklearn.base import RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from jointdist._array import Vector
-from jointdist._rules import Seed, require
+from jointdist._rules import Seed, Text, require
 from jointdist.data.design import Design, Question
 from jointdist.data.encoding import Encoding
 from jointdist.data.events import names_of
 from jointdist.data.executor import Executor
-from jointdist.data.fold_arguments import require_cv
+from jointdist.data.fold_arguments import is_count, require_cv
 from jointdist.data.frames import index_of
 from jointdist.data.one_row import as_question
 from jointdist.data.sample import Sample
@@ -33,6 +33,7 @@ from jointdist.models._arguments import (
 from jointdist.models._fitted_state import FittedState
 from jointdist.models._location_scale import (
     LocationScaleSpec,
+    fit_by,
     fit_location_scale,
     is_discrete,
     warn_if_unused,
@@ -78,7 +79,8 @@ class DistributionRegressor(RegressorMixin, FittedState):
         The regressor of the location. ``"kernel"``: kernel ridge regression with kernels
         chosen by leave-one-out errors. An estimator: any regressor with the interface of
         scikit-learn, cloned; its forecast is the mean of those of ``cv`` models, each
-        fitted to all rows but those of a fold. A sequence: the weighted average with the
+        fitted to all rows but those of a fold; in time, or where some rows are never held
+        out, that of a model fitted to all rows. A sequence: the weighted average with the
         least out-of-fold error. ``"auto"``: that of ``"kernel"`` and histogram gradient
         boosting.
     scale : bool, default=True
@@ -91,11 +93,15 @@ class DistributionRegressor(RegressorMixin, FittedState):
     kernel_x : Kernel or "auto", default="auto"
         The kernel of kernel ridge regression. By default an average of regressions with up
         to six: Gaussian and Matérn kernels, with a length scale for each column or not.
-    cv : int, splitter or iterable of splits, default=5
-        The number of folds; or the folds, by a splitter of scikit-learn or as pairs of
-        arrays of row indices, of which the second are held out: rows that depend on each
-        other belong to one fold, as in ``list(GroupKFold(5).split(X, Y, groups))``. Kernel
-        ridge regression leaves rows out one by one, unless folds are given.
+    cv : int, "time", splitter or iterable of splits, default=5
+        The number of folds, random ones; of whole groups, if ``fit`` gets ``groups``.
+        ``"time"``: the rows are in order of time, in six blocks, and each block but the first
+        is forecast from all rows before it. Or the folds, by a splitter of scikit-learn,
+        which gets ``groups``, or as pairs of arrays of row indices, of which the second are
+        held out: each row once at most, and no row that depends on rows it is forecast from.
+        Rows that are never held out have no residuals. Location, scale, and the distribution
+        of residuals are all learned by these folds; kernel ridge regression leaves rows out
+        one by one if folds are random.
     missing : {"allow", "error"}, default="allow"
         Whether entries of X may be missing. In ``fit`` a missing number or time becomes a
         neutral value beside an indicator, a missing category one of its own. At a question,
@@ -209,7 +215,8 @@ class DistributionRegressor(RegressorMixin, FittedState):
         data = Training.of(pair.sample, table, self.cv, pair.seed)
         if is_discrete(pair.encodings[1], data.given_outcomes):
             warn_if_unused(self._name, self.regressor)
-            dist = self._estimator(pair.seed).fit(X, Y, sample_weight)
+            dist = self._estimator(pair.seed)
+            fit_by(dist, pair.sample.folds, X, Y, sample_weight)
             return self._keep(pair, dist, None)
         model = fit_location_scale(data, pair.design, pair.encodings, self._spec(pair.seed))
         return self._keep(pair, model.residuals, model)
@@ -407,6 +414,10 @@ class DistributionRegressor(RegressorMixin, FittedState):
         rule = "a JointDistribution, or None"
         require(fine, where, "distribution", rule, self.distribution)
         require_cv(where, self.cv, share=False)
+        how = getattr(self.distribution, "selection", None)
+        rule = "one whose `selection` has a number as `cv`: that of this estimator holds"
+        fine = how is None or is_count(how.cv)
+        require(fine, where, "distribution", rule, Text("splits, or those of time"))
 
     @property
     def _name(self) -> str:

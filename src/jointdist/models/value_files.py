@@ -8,6 +8,7 @@ from jointdist._rules import Text, require
 from jointdist.data.codec import (
     Added,
     Either,
+    Flag,
     Floats,
     Indices,
     Number,
@@ -133,6 +134,7 @@ def _register_sample(schema: Schema) -> None:
         frame=Optional(Value(SupportFrame)),
         ends=Added(Floats(2, "_")),
         made=Added(Value(Design)),
+        dependent=Added(Flag()),
     )
     schema.register(
         Seen,

@@ -92,6 +92,11 @@ class Projector(Cached):
         family = replace(self.family, ridge=self.moments.ridge(ridge))
         return replace(self, family=family)
 
+    @property
+    def ridge(self) -> float:
+        """The ridge of the first feature."""
+        return float((self.family.ridge / self.moments.penalty).max(initial=0.0))
+
     def on_fewer(self, points: SupportPoints) -> "Projector":
         """Return the projector on some rows of the sample, by which its ridge is chosen.
 

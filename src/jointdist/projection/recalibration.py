@@ -147,7 +147,7 @@ class ConformalIntervals:
             msg = (
                 f"Conditional.interval: intervals of level {level:g} have infinite ends. "
                 f"They need at least {np.ceil(2 / (1 - level) - _NEAR) - 1:.0f} rows of "
-                f"calibration, here {len(self.recalibration.levels)}, of which not too many "
+                f"calibration, here {self.recalibration.size - 1:.0f}, of which not too many "
                 "are beyond all support points. Raise `share`, or lower the level."
             )
             warn_user(msg, ToleranceWarning)

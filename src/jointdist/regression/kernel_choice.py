@@ -81,10 +81,13 @@ def choose_kernels(
 def _distinct_rows(data: RegressionData, random_state: int) -> tuple[Vector, Vector]:
     """Return distinct rows and their targets, in random order.
 
-    Copies of rows would make evidence believe that there is no noise.
+    Copies of rows would make evidence believe that there is no noise, and so would rows of a
+    group that are nearly copies: of many groups there is one row each.
     """
     rng = np.random.default_rng(random_state)
     rows = draw_rows(data, SETTINGS.ard_pool_rows, rng)
+    if data.folds is not None:
+        rows = data.folds.one_of_each(rows, rng)
     X, U = to_numpy(data.x.take(rows)), data.targets[rows]
     _, first = np.unique(np.hstack([X, U]), axis=0, return_index=True)
     chosen = rng.permutation(first)

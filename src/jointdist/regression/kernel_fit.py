@@ -10,6 +10,7 @@ from jointdist.data.executor import Executor, executor_for
 from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import Family
 from jointdist.lowrank.factor import checked_goal, pivot_search
+from jointdist.lowrank.fold_ridge import FoldRidge, fold_regression
 from jointdist.lowrank.randomized import rough_pivots
 from jointdist.lowrank.ridge import RidgeRegression, ridge_regression
 from jointdist.regression.kernel_smoother import KernelSmoother
@@ -40,6 +41,8 @@ class KernelFit:
         averaged over the targets.
     family : Family, optional
         The family of the kernel, if it has a length scale for each column.
+    by_folds : FoldRidge, optional
+        The regressions without each fold, if rows are not left out one by one.
     """
 
     kernel: Kernel
@@ -48,6 +51,7 @@ class KernelFit:
     ridge: Vector
     error: float
     family: Family | None = None
+    by_folds: FoldRidge | None = None
 
     def smoother(self) -> KernelSmoother:
         """Return the regression as a small value, which owns its arrays."""
@@ -63,6 +67,8 @@ class KernelFit:
     def residuals(self, data: RegressionData, executor: Executor | None = None) -> Vector:
         """Return the leave-one-out residuals of rows that it was fitted to, ``(k, r)``.
 
+        With folds, the out-of-fold ones; NaN where a row is never held out.
+
         Parameters
         ----------
         data : RegressionData
@@ -70,6 +76,10 @@ class KernelFit:
         executor : Executor, optional
             Runs the row blocks.
         """
+        if self.by_folds is not None and data.folds is not None:
+            ridge = self.ridge[None]
+            found = self.by_folds.predict(data.x, data.folds, ridge, executor)
+            return np.asarray(data.targets - found[:, 0])
         return self.regression.residuals(
             data.x, data.targets, data.weights, self.ridge, executor
         )
@@ -112,10 +122,17 @@ def fit_kernel(
     regression = ridge_regression(low, data.targets, data.weights, executor=workers)
     held = data.take(validation_rows(data, random_state))
     tried = np.asarray(ridges) * regression.unit
-    errors = regression.errors(held.x, held.targets, held.weights, tried, workers)
+    by_folds: FoldRidge | None = None
+    if data.folds is None or held.folds is None:
+        errors = regression.errors(held.x, held.targets, held.weights, tried, workers)
+    else:
+        rows = data.x, data.targets, data.weights, data.folds
+        by_folds = fold_regression(regression, *rows, executor=workers)
+        rows = held.x, held.targets, held.weights, held.folds
+        errors = by_folds.errors(*rows, ridges=tried, executor=workers)
     variance = np.average(
         (data.targets - regression.mean) ** 2, axis=0, weights=data.weights
     )
     least = errors.min(axis=0) / np.where(variance > 0, variance, 1.0)
     ridge, error = tried[errors.argmin(axis=0)], float(least.mean())
-    return KernelFit(kernel, low.map.landmarks, regression, ridge, error)
+    return KernelFit(kernel, low.map.landmarks, regression, ridge, error, by_folds=by_folds)

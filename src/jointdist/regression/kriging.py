@@ -74,12 +74,25 @@ class Kriging(Cached):
             Runs the row blocks.
         """
         points = to_numpy(x.read(0, x.n))
+        return _diagonal(self.at(points, self.ridge, executor_for(x, executor)))
+
+    def at(self, points: Vector, ridges: Vector, workers: Executor) -> Vector:
+        """Return the predictions at points with all ridges, ``(q, l, r)``.
+
+        Parameters
+        ----------
+        points : array of shape (q, d)
+            The points.
+        ridges : array of shape (l,)
+            The ridges.
+        workers : Executor
+            Runs the row blocks.
+        """
         _, near = self.tree.query(
             points / self.unit, min(SETTINGS.neighbours, len(self.rows))
         )
         near = near.reshape(len(points), -1)
-        workers = executor_for(x, executor)
-        return _diagonal(self._predicted(points, near, self.ridge, workers))
+        return self._predicted(points, near, ridges, workers)
 
     def left_out(self, which: Index, ridges: Vector, workers: Executor) -> Vector:
         """Return the leave-one-out predictions of rows with all ridges, ``(k, l, r)``.
@@ -173,15 +186,36 @@ def kriging(
     none = np.zeros(targets.shape[1])
     fit = Kriging(family.at(1.0), rows, targets, noise, unit, none)
     rng = np.random.default_rng(random_state)
-    size = min(SETTINGS.kriging_validation_rows, data.n)
-    some = rng.choice(data.n, size, replace=False)
+    held = np.arange(data.n)
+    if data.folds is not None:
+        held = np.concatenate([split.out for split in data.folds.rows])
+    size = min(SETTINGS.kriging_validation_rows, len(held))
+    some = rng.choice(held, size, replace=False)
     ridges = np.array(SETTINGS.kriging_ridges)
-    missed = targets[some, None, :] - fit.left_out(some, ridges, workers)
+    missed = targets[some, None, :] - _left_out(fit, data, some, ridges, workers)
     w = None if w is None else w[some]
     errors = np.average(missed**2, axis=0, weights=w)
     fit = replace(fit, ridge=ridges[errors.argmin(axis=0)])
-    every = fit.left_out(np.arange(data.n), fit.ridge, workers)
+    every = _left_out(fit, data, np.arange(data.n), fit.ridge, workers)
     return fit, targets - _diagonal(every)
+
+
+def _left_out(
+    fit: Kriging, data: RegressionData, which: Index, ridges: Vector, workers: Executor
+) -> Vector:
+    """Return leave-one-out predictions, or those from neighbours in other folds.
+
+    NaN where a row is never held out.
+    """
+    if data.folds is None:
+        return fit.left_out(which, ridges, workers)
+    found = np.full((len(which), len(ridges), fit.targets.shape[1]), np.nan)
+    for split in data.folds.rows:
+        out = np.isin(which, split.out)
+        rows, targets, noise = (z[split.fit] for z in (fit.rows, fit.targets, fit.noise))
+        other = replace(fit, rows=rows, targets=targets, noise=noise)
+        found[out] = other.at(fit.rows[which[out]], ridges, workers)
+    return found
 
 
 def _diagonal(found: Vector) -> Vector:

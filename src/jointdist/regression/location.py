@@ -78,7 +78,8 @@ def fit_location(
     Returns
     -------
     tuple of StackedLocation and array of shape (n, r)
-        The average, and the outcomes minus its forecasts of rows held out.
+        The average, and the outcomes minus its forecasts of rows held out; NaN for rows
+        that never are.
     """
     auto = isinstance(regressor, str) and regressor == "auto"
     named = regressor if isinstance(regressor, list | tuple) else [regressor]
@@ -102,10 +103,11 @@ def _kernels(
 ) -> tuple[Location, Vector]:
     """Return kernel regression, with leave-one-out forecasts by its closed form.
 
-    If users give folds, forecasts are those of regressions without each fold.
+    If rows depend on each other, forecasts are those of regressions without each fold, whose
+    kernels and ridges are chosen by folds of the other rows.
     """
     sample = data.sample
-    every = RegressionData(sample.x, data.outcomes, sample.weights)
+    every = RegressionData(sample.x, data.outcomes, sample.weights, sample.folds)
 
     def fitted(rows: RegressionData) -> tuple[KernelRegression, Vector]:
         return kernel_regression(
@@ -116,11 +118,12 @@ def _kernels(
             executor=executor,
         )
 
-    model, residuals = fitted(every)
+    model, residuals = fitted(every.alone())
     forecasts = every.targets - residuals
     if sample.folds is not None:
+        forecasts[:] = np.nan
         for split in data.splits:
-            fit, _ = fitted(every.take(split.fit))
+            fit, _ = fitted(every.take(split.fit).alone())
             forecasts[split.out] = fit.predict(sample.x.subset(split.out), executor)
     return KernelLocation(model), forecasts
 
@@ -132,7 +135,10 @@ def _boosted(data: Training, family: Family, where: str) -> tuple[Location, Vect
     regressor = gradient_boosting(categorical, data.sample.n)
     z = for_trees(to_numpy(data.sample.x.read(0, data.sample.n)), encoding)
     rows = z, data.outcomes, data.sample.weights
-    models, forecasts = out_of_fold(regressor, *rows, splits=data.splits, where=where)
+    splits, again = data.splits, not data.in_turn
+    models, forecasts = out_of_fold(
+        regressor, *rows, splits=splits, where=where, again=again
+    )
     compared = np.unique(np.linspace(0, len(z) - 1, _COMPARED).astype(np.intp))
     trees = tree_ensemble(models.models, z[compared])
     plain = not (encoding.unused or encoding.neutral)
@@ -142,6 +148,6 @@ def _boosted(data: Training, family: Family, where: str) -> tuple[Location, Vect
 def _as_given(regressor: Any, data: Training, where: str) -> tuple[Location, Vector]:
     """Return a regressor of rows as users give them, with out-of-fold forecasts."""
     rows = data.table, data.given_outcomes, data.given.weights
-    one, splits = seeded(regressor, data.seed), data.splits_given
-    models, forecasts = out_of_fold(one, *rows, splits=splits, where=where)
+    one, splits, again = seeded(regressor, data.seed), data.splits_given, not data.in_turn
+    models, forecasts = out_of_fold(one, *rows, splits=splits, where=where, again=again)
     return RegressorLocation(models), forecasts[data.settled.rows]

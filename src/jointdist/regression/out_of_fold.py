@@ -55,6 +55,7 @@ def out_of_fold(
     *,
     splits: list[Split],
     where: str,
+    again: bool = False,
 ) -> tuple[FoldModels, Vector]:
     """Return the regressors of all folds, and their forecasts of the rows held out.
 
@@ -72,11 +73,14 @@ def out_of_fold(
         The folds.
     where : str
         The caller, for messages.
+    again : bool, default=False
+        Whether forecasts of other rows are those of a regressor fitted to all rows, as where
+        folds are of very different numbers of rows.
 
     Returns
     -------
     tuple of FoldModels and array of shape (n, r)
-        The models, and the forecasts.
+        The models, and the forecasts; NaN for rows that are never held out.
     """
     found = np.full(targets.shape, np.nan)
     models: list[list[Any]] = [[] for _ in targets.T]
@@ -88,6 +92,10 @@ def out_of_fold(
             _fit(where, model, z, targets[split.fit, column], w)
             found[split.out, column] = _forecast(where, model, out)
             fitted.append(model)
+    if again:
+        models = [[clone(regressor)] for _ in models]
+        for column, (model,) in enumerate(models):
+            _fit(where, model, X, targets[:, column], weights)
     return FoldModels(models, where), found
 
 

@@ -1,10 +1,11 @@
 """Rows with the targets of a regression, and random choices of them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from jointdist._array import Index, Vector
+from jointdist.data.folds import Folds
 from jointdist.data.table import Rows
 from jointdist.regression.settings import SETTINGS
 
@@ -23,11 +24,14 @@ class RegressionData:
         The targets.
     weights : array of shape (n,), optional
         The weights of the rows.
+    folds : Folds, optional
+        How rows are held out, if they are not left out one by one.
     """
 
     x: Rows
     targets: Vector
     weights: Vector | None = None
+    folds: Folds | None = None
 
     @property
     def n(self) -> int:
@@ -45,7 +49,13 @@ class RegressionData:
         if len(rows) == self.n:
             return self
         weights = None if self.weights is None else self.weights[rows]
-        return RegressionData(self.x.subset(rows), self.targets[rows], weights)
+        folds = None if self.folds is None else self.folds.take(rows)
+        return RegressionData(self.x.subset(rows), self.targets[rows], weights, folds)
+
+    def alone(self) -> "RegressionData":
+        """Return the rows with folds for choices among them alone."""
+        folds = None if self.folds is None else self.folds.within()
+        return replace(self, folds=folds)
 
 
 def validation_rows(data: RegressionData, random_state: int) -> Index:

@@ -10,6 +10,7 @@ import numpy as np
 from jointdist._array import Vector
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor
+from jointdist.data.folds import Folds
 from jointdist.data.table import Rows
 from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import family_of
@@ -30,6 +31,7 @@ def fit_scale(
     residuals: Vector,
     weights: Vector | None = None,
     *,
+    folds: Folds | None = None,
     random_state: int = 0,
     executor: Executor | None = None,
 ) -> tuple[ScaleRegression, Vector]:
@@ -45,6 +47,8 @@ def fit_scale(
         The out-of-fold residuals.
     weights : array of shape (n,), optional
         The weights of the rows.
+    folds : Folds, optional
+        How rows are held out, if they are not left out one by one.
     random_state : int, default=0
         The seed of pivots.
     executor : Executor, optional
@@ -53,14 +57,15 @@ def fit_scale(
     Returns
     -------
     tuple of ScaleRegression and array of shape (n, r)
-        The scale, and its values at the rows, each left out in turn.
+        The scale, and its values at the rows, each left out in turn; NaN where rows are
+        never held out.
     """
     middle = _quantiles(np.abs(residuals), np.array([0.5]), weights)[0]
     small = np.maximum(SETTINGS.residual_floor * middle, np.finfo(float).tiny ** 0.5)
     logs = np.log(residuals**2 + small**2)
 
     def fitted(kernel: Kernel, table: Rows) -> tuple[KernelSmoother, Vector]:
-        data = RegressionData(table, logs, weights)
+        data = RegressionData(table, logs, weights, folds)
         fit = fit_kernel(
             kernel,
             data,
@@ -76,9 +81,13 @@ def fit_scale(
     left = np.stack([first, second])
     shares = stacking_weights(left, weights)
     logs = logs - np.einsum("kr,knr->nr", shares, left)
-    ends = _quantiles(logs, np.array(SETTINGS.scale_levels), weights)
+    known = np.isfinite(logs).all(axis=1)
+    rows = slice(None) if known.all() else known
+    w = None if weights is None else weights[rows]
+    ends = _quantiles(logs[rows], np.array(SETTINGS.scale_levels), w)
     scales = np.exp(np.clip(logs, *ends) / 2)
-    unit = np.sqrt(np.average((residuals / scales) ** 2, axis=0, weights=weights))
+    squares = (residuals[rows] / scales[rows]) ** 2
+    unit = np.sqrt(np.average(squares, axis=0, weights=w))
     unit = np.where(unit > 0, unit, 1.0)  # residuals of a constant are zero
     return ScaleRegression(on_forecast, on_x, shares, ends, unit), unit * scales
 

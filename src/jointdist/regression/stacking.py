@@ -17,7 +17,7 @@ def stacking_weights(residuals: Vector, weights: Vector | None = None) -> Vector
     Parameters
     ----------
     residuals : array of shape (k, n, r)
-        The out-of-fold residuals of each regression.
+        The out-of-fold residuals of each regression; rows with NaN do not count.
     weights : array of shape (n,), optional
         The weights of the rows.
 
@@ -29,6 +29,10 @@ def stacking_weights(residuals: Vector, weights: Vector | None = None) -> Vector
     >>> stacking_weights(residuals[:, :, None])[:, 0]
     array([0.8, 0.2])
     """
+    known = np.isfinite(residuals).all(axis=(0, 2))
+    if not known.all():
+        residuals = residuals[:, known]
+        weights = None if weights is None else weights[known]
     root = np.ones(residuals.shape[1]) if weights is None else np.sqrt(weights)
     shares = np.empty((len(residuals), residuals.shape[2]))
     for column in range(residuals.shape[2]):

@@ -65,11 +65,9 @@ class Training:
             table, given = take_rows(table, rows), given.take(rows)
         if given.weights is not None and (given.weights == given.weights[0]).all():
             given = replace(given, weights=None)
-        if given.folds is not None:
-            held = sum(len(split.out) for split in given.folds.rows)
-            rule = "splits of which each row is held out of one"
-            got = Text(f"splits that hold out {held} of {given.n} rows")
-            require(held == given.n, given.x.where, "cv", rule, got)
+        rule, got = "splits of rows that have a weight", Text("none that has some")
+        some = given.folds is None or given.folds.rows
+        require(some, given.x.where, "cv", rule, got)
         if given.weights is None and given.distinct:
             every = np.arange(given.n)
             same = CanonicalOrder(every, None, every)
@@ -104,3 +102,10 @@ class Training:
         folds = held_out(int(groups.max()) + 1, self.folds, self.seed)
         held = (np.flatnonzero(np.isin(groups, fold)) for fold in folds)
         return [Split.without(rows, len(groups)) for rows in held]
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether all rows are held out in turn, so that the models of all folds are alike."""
+        folds = self.sample.folds
+        held = sum(len(split.out) for split in self.splits)
+        return folds is None or (held == self.sample.n and not folds.timed)

@@ -11,8 +11,8 @@ from jointdist._array import Vector
 from jointdist._cached import cached
 from jointdist._rules import Text, require
 from jointdist.data.executor import Executor, Tell
-from jointdist.data.sample import Sample, canonical_order, held_out
-from jointdist.selection.fold_moments import parted
+from jointdist.data.sample import Sample, canonical_order
+from jointdist.selection.partition import Partition
 from jointdist.selection.risk import Trial, risk_of
 from jointdist.selection.settings import SETTINGS
 from jointdist.selection.specification import Candidate, Selected, Selection
@@ -47,12 +47,10 @@ class CrossValidation:
     ----------
     sample : Sample
         The rows that take part.
-    parts : list of arrays of int
-        The parts that are held out. Few rows are split several times.
-    group : int
-        The number of parts of one split.
+    partition : Partition
+        The folds, and parts of the rows that make them. Few rows are split several times.
     folds : int
-        The number of parts that are held out in turn; zero if all rows are equal.
+        The number of folds; zero if all rows are equal.
     size : float
         The effective number of rows that each candidate is fitted to.
     candidates : list of Candidate
@@ -76,29 +74,28 @@ class CrossValidation:
         self.executor = Executor() if executor is None else executor
         some = sample.take(sample.choose(how.rows, seed))
         self.sample = canonical_order(some, how.rows, repeated=repeated).of(some)
-        n = self.sample.n
-        held = held_out(n, how.cv, seed) if self.sample.varied else []
-        self.parts = parted(n, held) if held else [np.arange(n)]
-        self.folds, self.group = len(held), len(self.parts)
-        if self.folds > 1 and not summed:
-            for again in range(1, min(SETTINGS.repeats, SETTINGS.few // n)):
-                self.parts += held_out(n, how.cv, seed + again)
-            self.folds = len(self.parts)
-        left = 1 - sum(map(len, held)) / (n * max(len(held), 1))
+        self.partition = _partition(self.sample, how.cv, seed, repeated=not summed)
+        self.folds = self.partition.folds
+        shares = _fitted_shares(self.partition, self.sample)
+        left = 1.0
+        if shares.size:
+            left = float(shares[0] if self.sample.folds is None else shares.mean())
         self.size = 1.0 if summed else left * self.sample.effective_size
         # The weight of the rows of a fold's fit, as a share of that of all rows.
         self._share = 1.0 if summed else left * self.sample.size / sample.size
+        # A ridge is added to a mean: the fewer rows a fold is fitted to, the more it is.
+        self._factors = left / shares if self.sample.folds is not None else shares**0
         self.candidates: list[Candidate] = []
         self._paths: list[Vector] = []
         self._start = perf_counter()
 
-    def train(self, part: int) -> Sample:
+    def train(self, fold: int) -> Sample:
         """Return the rows that a fold is fitted to."""
-        return self.sample.take(np.setdiff1d(np.arange(self.sample.n), self.parts[part]))
+        return self.sample.take(self.partition.fitted(fold))
 
-    def held(self, part: int) -> Sample:
+    def held(self, fold: int) -> Sample:
         """Return the held-out rows of a fold."""
-        return self.sample.take(self.parts[part])
+        return self.sample.take(self.partition.held(fold))
 
     def ridges(self, regularization: float | str, unit: float) -> Vector:
         """Return the ridges that are tried in each fold, the largest first.
@@ -127,7 +124,7 @@ class CrossValidation:
         Parameters
         ----------
         trial : callable
-            Fits the candidate without the rows of a part.
+            Fits the candidate to the rows of a fold's fit.
         ridges : array of shape (l,)
             The ridges.
         **what
@@ -138,7 +135,7 @@ class CrossValidation:
 
         def scored(part: int) -> Vector:
             fitted, path = trial(part), np.empty(len(ridges))
-            for i, ridge in enumerate(ridges.tolist()):
+            for i, ridge in enumerate((ridges * self._factors[part]).tolist()):
                 path[i] = risk.of(fitted, fitted.solve(ridge))
             return path
 
@@ -150,9 +147,8 @@ class CrossValidation:
 
     @cached
     def _held(self) -> Vector:
-        """The weights of the parts that are held out."""
-        parts = self.parts[: self.folds]
-        return np.array([self.sample.take(part).size for part in parts])
+        """The weights of the rows that are held out of each fold."""
+        return np.array([self.held(fold).size for fold in range(self.folds)])
 
     def record(
         self,
@@ -248,3 +244,23 @@ class CrossValidation:
             least, most = (share * abs(score) for share in SETTINGS.nearly_as_good)
             allowed = np.clip(np.nan_to_num(error), least, most)
             return np.asarray(self.candidates[number].scores - score <= allowed)
+
+
+def _partition(sample: Sample, cv: Any, seed: int, *, repeated: bool) -> Partition:
+    """Return the folds of a sample: its own, or random ones, of few rows several times."""
+    n = sample.n
+    if not sample.varied:
+        return Partition.none(n)
+    if sample.folds is not None:
+        return Partition.of(sample.folds)
+    times = min(SETTINGS.repeats, SETTINGS.few // n) if repeated else 1
+    return Partition.random(n, cv, range(seed, seed + max(times, 1)))
+
+
+def _fitted_shares(partition: Partition, sample: Sample) -> Vector:
+    """Return the share of the rows that each fold is fitted to; of random ones, the mean."""
+    n, folds = sample.n, range(partition.folds)
+    if sample.folds is None:
+        once = [len(partition.held(fold)) for fold in folds if fold < partition.whole]
+        return np.full(len(folds), 1 - sum(once) / (n * max(len(once), 1)))
+    return np.array([len(partition.fitted(fold)) / n for fold in folds])

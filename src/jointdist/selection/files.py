@@ -33,7 +33,7 @@ def register_selection(schema: Schema) -> None:
         Selection,
         "selection",
         criterion=Str(),
-        cv=Either(Whole(least=2), Number(above=0, most=1)),
+        cv=Either(Whole(least=2), Number(above=0, most=1), Str("time")),
         rows=Whole(least=2),
         scales=Str("each", "common"),
         regularizations=Optional(Scalars(float)),

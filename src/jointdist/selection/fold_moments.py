@@ -10,33 +10,19 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from jointdist._array import Array, Vector, array_namespace, like, to_numpy
+from jointdist._array import Array, Index, Vector, array_namespace, like, to_numpy
 from jointdist._cached import cached
 from jointdist.data.executor import Executor
 from jointdist.lowrank.basis import Basis, side_basis
 from jointdist.lowrank.factor import LowRank
 from jointdist.lowrank.features import kernel_diagonal
 from jointdist.lowrank.moments import Moments, powers
+from jointdist.selection.partition import Partition
 
-__all__ = ["Side", "paired_moments", "parted", "sum_without"]
+__all__ = ["Side", "paired_moments"]
 
 T = TypeVar("T")
-
-
-def parted(n: int, held: list[NDArray[np.intp]]) -> list[NDArray[np.intp]]:
-    """Return disjoint parts of all rows: those held out, and the rest if there is one.
-
-    Parameters
-    ----------
-    n : int
-        The number of rows.
-    held : list of arrays of int
-        The rows held out.
-    """
-    rest = np.setdiff1d(np.arange(n), np.concatenate(held))
-    return [*held, rest] if rest.size else held
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,26 +33,23 @@ class Side:
     ----------
     low : LowRank
         The factor of the kernel matrix.
-    parts : list of arrays of int
-        Disjoint parts of the rows.
+    partition : Partition
+        Disjoint parts of the rows, and which of them each fold fits to.
     weights : array of shape (n,), optional
         The weights of the rows.
     centred : bool
         Whether bases are.
     factor : float
         The multiple of the scales of the kernel.
-    group : int
-        How many of the parts are all rows; there may be several such partitions.
     executor : Executor
         How parts are worked on.
     """
 
     low: LowRank
-    parts: list[NDArray[np.intp]]
+    partition: Partition
     weights: Vector | None
     centred: bool
     factor: float
-    group: int
     executor: Executor
     kept: dict[Hashable, Any] = field(default_factory=dict)
 
@@ -74,19 +57,19 @@ class Side:
     def f(self) -> list[Array]:
         r"""The functions :math:`(1, \phi)` of each part, as rows."""
 
-        def of(part: NDArray[np.intp]) -> Array:
+        def of(part: Index) -> Array:
             phi = self.low.map.features(self.low.rows.take(part))
             xp = array_namespace(phi)
             return xp.concat([xp.ones_like(phi[:, :1]), phi], axis=1)
 
-        return list(self.executor.each(of, self.parts))
+        return list(self.executor.each(of, self.partition.parts))
 
     @cached
     def weighted(self) -> list[Array]:
         """The same, times the weights of the rows."""
         if self.weights is None:
             return self.f
-        parts = zip(self.f, self.parts, strict=True)
+        parts = zip(self.f, self.partition.parts, strict=True)
         return [like(self.weights[part], f)[:, None] * f for f, part in parts]
 
     @cached
@@ -98,53 +81,47 @@ class Side:
     def powers(self) -> list[Array]:
         r"""The sums :math:`\sum w (1, \phi)^\top p` over each part; see ``Moments``."""
         origin, rows = self.low.map.origin, self.low.rows
-        values = (powers(origin, rows.take(part)) for part in self.parts)
+        values = (powers(origin, rows.take(part)) for part in self.partition.parts)
         return [f.T @ p.T for f, p in zip(self.weighted, values, strict=True)]
 
     @cached
     def traces(self) -> list[float]:
         """The traces of the kernel matrix over each part."""
         rows, kernel = self.low.rows, self.low.map.kernel
-        diagonals = (kernel_diagonal(kernel, rows.take(part)) for part in self.parts)
+        diagonals = (
+            kernel_diagonal(kernel, rows.take(part)) for part in self.partition.parts
+        )
         ones = (f[:, 0] for f in self.weighted)
         return [float(w @ k) for w, k in zip(ones, diagonals, strict=True)]
 
-    def without(self, part: int) -> Array:
-        """Return the Gram matrix of all rows less those of a part."""
-        return self.remember(("gram", part), lambda: self.sum_without(self.grams, part))
+    def fitted(self, fold: int) -> Array:
+        """Return the Gram matrix of the rows that a fold is fitted to."""
+        sums = self.partition.sum_fitted
+        return self.remember(("gram", fold), lambda: sums(self.grams, fold))
 
-    def basis(self, part: int) -> Basis:
-        """Return the basis of all rows less those of a part."""
+    def basis(self, fold: int) -> Basis:
+        """Return the basis of the rows that a fold is fitted to."""
 
         def make() -> Basis:
-            G = self.without(part)
+            G = self.fitted(fold)
             return side_basis(
                 self.low, float(G[0, 0]), G[0, 1:], G[1:, 1:], centred=self.centred
             )
 
-        return self.remember(("basis", part), make)
+        return self.remember(("basis", fold), make)
 
-    def psi(self, part: int) -> Vector:
-        r"""Return :math:`\Psi` at the rows of a part, in the basis of the others."""
+    def psi(self, fold: int) -> Vector:
+        r"""Return :math:`\Psi` at the rows that a fold holds out, in the basis of its fit."""
 
         def make() -> Vector:
-            basis = self.basis(part)
-            found: Vector = to_numpy((self.f[part][:, 1:] - basis.mean) @ basis.rotation)
-            return found
+            basis, held = self.basis(fold), self.partition.out[fold]
+            each = [
+                to_numpy((self.f[part][:, 1:] - basis.mean) @ basis.rotation)
+                for part in held
+            ]
+            return np.concatenate(each) if len(each) > 1 else each[0]
 
-        return self.remember(("psi", part), make)
-
-    def sum_without(self, sums: list[Any], part: int) -> Any:
-        """Return the sum over all rows but those of a part.
-
-        Parameters
-        ----------
-        sums : list
-            Sums over each part.
-        part : int
-            Which is left out.
-        """
-        return sum_without(sums, part, self.group)
+        return self.remember(("psi", fold), make)
 
     def remember(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return what was made before under a key, or make it.
@@ -162,21 +139,22 @@ class Side:
         return found
 
 
-def paired_moments(x: Side, y: Side, part: int) -> Moments:
-    """Return the moments of all rows less those of a part.
+def paired_moments(x: Side, y: Side, fold: int) -> Moments:
+    """Return the moments of the rows that a fold is fitted to.
 
     Parameters
     ----------
     x, y : Side
         The sides.
-    part : int
-        Which part is left out.
+    fold : int
+        The fold.
     """
+    sums = x.partition.sum_fitted
     key = "cross", y.low.map.key
     crosses = x.remember(
         key, lambda: [b.T @ a for a, b in zip(x.weighted, y.f, strict=True)]
     )
-    G_x, G_y, cross = x.without(part), y.without(part), x.sum_without(crosses, part)
+    G_x, G_y, cross = x.fitted(fold), y.fitted(fold), sums(crosses, fold)
     xp = array_namespace(G_x)
     m_x, m_y = x.low.rank, y.low.rank
     gram = xp.concat(
@@ -185,27 +163,8 @@ def paired_moments(x: Side, y: Side, part: int) -> Moments:
             xp.concat([cross[1:, :], G_y[1:, 1:]], axis=1),
         ]
     )
-    count = x.sum_without([len(own) for own in x.parts], part)
-    trace_x, trace_y = (side.sum_without(side.traces, part) for side in (x, y))
+    count = sums([len(own) for own in x.partition.parts], fold)
+    trace_x, trace_y = (sums(side.traces, fold) for side in (x, y))
     keys = x.low.map.key, y.low.map.key
-    third = y.sum_without(y.powers, part)
+    third = sums(y.powers, fold)
     return Moments(count, gram, trace_x, trace_y, m_x, m_y, keys, third)
-
-
-def sum_without(sums: list[Any], part: int, group: int) -> Any:
-    """Return the sum over all rows but those of a part.
-
-    The other parts are added up: a heavy part that is taken off leaves its rounding behind.
-
-    Parameters
-    ----------
-    sums : list
-        Sums over each part.
-    part : int
-        Which is left out.
-    group : int
-        How many of the parts are all rows.
-    """
-    start = part // group * group
-    own = [i for i in range(start, start + group) if i != part]
-    return sum((sums[i] for i in own[1:]), sums[own[0]])

@@ -15,6 +15,7 @@ from jointdist.data.executor import Executor, executor_for, one_blas_thread, pro
 from jointdist.data.sample import Sample
 from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import Family, family_of
+from jointdist.lowrank.fold_ridge import fold_regression
 from jointdist.lowrank.reduction import Factoring
 from jointdist.lowrank.ridge import ridge_regression, tried_ridges
 from jointdist.selection.cross_validation import CrossValidation
@@ -173,11 +174,11 @@ class _Candidates:
             The kernels of X and of Y.
         """
         validation, start = self.validation, (0, 0)
-        held = validation.parts[: validation.folds]
+        fits = [validation.partition.fitted(fold) for fold in range(validation.folds)]
         missed = self._missed if self.search.rough else None
         reached = []
         for family, of_folds in families(
-            x, validation, held, lambda: self._features(y), missed
+            x, validation, fits, lambda: self._features(y), missed
         ):
             smooth = family.nu == math.inf
             rank = SETTINGS.rank_x if smooth else SETTINGS.full_rank_x
@@ -199,7 +200,7 @@ class _Candidates:
         return U
 
     def _missed(self, family: Family, U: Vector) -> float:
-        """Return the leave-one-out error of regressions of the leading features of Y on X.
+        """Return the out-of-fold error of regressions of the leading features of Y on X.
 
         At the rank of the final fit: rough kernels need more of it than smooth ones.
         """
@@ -208,7 +209,12 @@ class _Candidates:
         T, rank = leading_components(U), SETTINGS.full_rank_x
         low = self.search.factoring.factored("kernel_x", family.at(1.0), x, w, rank)
         fit = ridge_regression(low, T, w, executor=executor)
-        errors = fit.errors(x, T, w, tried_ridges(fit), executor)
+        tried = tried_ridges(fit)
+        if sample.folds is None:
+            errors = fit.errors(x, T, w, tried, executor)
+        else:
+            left = fold_regression(fit, x, T, w, sample.folds, executor=executor)
+            errors = left.errors(x, T, w, sample.folds, ridges=tried, executor=executor)
         return float(errors.min(axis=0).sum())
 
     def _score(
@@ -221,8 +227,8 @@ class _Candidates:
         search, validation = self.search, self.validation
         sides = [self._side("x", family, i, rank) for family in of_folds]
         other = self._side("y", y, j, SETTINGS.rank_y)
-        weight, group = validation.sample.size, validation.group
-        traces = sides[0].traces[:group], other.traces[:group]
+        weight, whole = validation.sample.size, validation.partition.whole
+        traces = sides[0].traces[:whole], other.traces[:whole]
         ridge = search.regularization
         assert not isinstance(ridge, np.ndarray)  # noqa: S101  # for type checkers
         candidate = validation.enter(
@@ -249,11 +255,10 @@ class _Candidates:
             low = factoring.factored(f"kernel_{name}", kernel, rows, weights, rank)
             self._sides[key] = Side(
                 low,
-                validation.parts,
+                validation.partition,
                 weights,
                 self.search.centred,
                 2.0**power,
-                validation.group,
                 validation.executor,
             )
         return self._sides[key]

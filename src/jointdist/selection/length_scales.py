@@ -28,7 +28,7 @@ _MANY = 2048  # rows from which on folds share length scales: 500 rows hardly ov
 def families(
     x: Family,
     validation: CrossValidation,
-    held: list[Index],
+    fits: list[Index],
     features: Callable[[], Vector],
     missed: Callable[[Family, Vector], float] | None = None,
 ) -> Iterator[tuple[Family, list[Family]]]:
@@ -37,7 +37,7 @@ def families(
     First the given family. Then, if the selection allows it and there are several columns,
     the best family with a length scale for each column. Length scales are learned
     from the rows of each fold's fit, since rows that they were learned from cannot judge
-    them; where there are many rows, folds share them.
+    them; where there are many rows that are exchangeable, folds share them.
 
     Parameters
     ----------
@@ -45,8 +45,8 @@ def families(
         The kernels of X.
     validation : CrossValidation
         The rows, and whether there may be a length scale for each column.
-    held : list of arrays of int
-        The held-out rows of each fold.
+    fits : list of arrays of int
+        The rows that each fold is fitted to.
     features : callable
         Returns the features of Y at all rows, which relevant columns of X explain.
     missed : callable, optional
@@ -54,7 +54,7 @@ def families(
         smoothness of the kernel is chosen; by default it is Gaussian.
     """
     sample = validation.sample
-    yield x, [x] * len(held)
+    yield x, [x] * len(fits)
     several = x.several and validation.how.scales == "each"
     if not several or sample.n < _FEWEST:
         return
@@ -67,15 +67,14 @@ def families(
         return
     every = found[0] if missed is None else min(found, key=lambda own: missed(own, U))
 
-    def without(part: Index) -> Family:
-        rows = np.setdiff1d(np.arange(sample.n), part)
+    def of_fit(rows: Index) -> Family:
         kind = replace(x, nu=every.nu)
         return _relevant(kind, sample.take(rows), U[rows]) or kind
 
-    many = sample.n >= _MANY
+    many = sample.n >= _MANY and sample.folds is None
     yield (
         every,
-        [every] * len(held) if many else list(validation.executor.each(without, held)),
+        [every] * len(fits) if many else list(validation.executor.each(of_fit, fits)),
     )
 
 
@@ -83,10 +82,12 @@ def _relevant(x: Family, sample: Sample, U: Vector) -> Family | None:
     """Return the family with length scales by the relevance of each column of X for Y.
 
     None if the features of Y do not vary. Equal rows count once: they would suggest that
-    there is no noise.
+    there is no noise. So do rows of a group: of many groups there is one row each.
     """
     X = to_numpy(sample.x.read(0, sample.n))
     _, rows = np.unique(np.hstack([X, U.round(12)]), axis=0, return_index=True)
+    if sample.folds is not None:
+        rows = sample.folds.one_of_each(rows, np.random.default_rng(0))
     if len(rows) > _ROWS:
         rows = np.random.default_rng(0).choice(rows, _ROWS, replace=False)
     T = leading_components(U[rows])

@@ -62,8 +62,9 @@ class LogisticCandidates:
 
     Attributes
     ----------
-    held : list of arrays of int
-        The indices of the rows that are held out of each fit; empty if none can be.
+    fits, held : list of arrays of int
+        The indices of the rows that each fit has, and of those that are held out of it; empty
+        if none can be.
     """
 
     def __init__(
@@ -80,8 +81,9 @@ class LogisticCandidates:
         self.weights = np.ones(n) if weights is None else weights
         self.codes = class_codes(self.sample)
         self.sizes = np.bincount(self.codes)
-        parts = map(self._scored, validation.parts[: validation.folds])
-        self.held = [part for part in parts if len(part)]
+        pairs = [self._scored(fold) for fold in range(validation.folds)]
+        self.fits = [fit for fit, out in pairs if len(out)]
+        self.held = [out for _, out in pairs if len(out)]
 
     def run(self, x: Family) -> None:
         """Try the kernels of a family, and those with a length scale for each column.
@@ -96,7 +98,7 @@ class LogisticCandidates:
             return np.eye(len(self.sizes))[self.codes]
 
         with one_blas_thread() as one, one:  # the matrices are small
-            for family, of_folds in families(x, self.validation, self.held, indicators):
+            for family, of_folds in families(x, self.validation, self.fits, indicators):
                 self._descend(family, of_folds)
 
     @property
@@ -106,11 +108,16 @@ class LogisticCandidates:
             return 1.0
         return float(self.sample.size / self.sample.effective_size)
 
-    def _scored(self, part: Index) -> Index:
-        """Return the rows of a fold whose class has rows outside of it."""
-        codes = self.codes[part]
-        elsewhere = self.sizes > np.bincount(codes, minlength=len(self.sizes))
-        return part[elsewhere[codes]]
+    def _scored(self, fold: int) -> tuple[Index, Index]:
+        """Return the rows of a fit, and those held out whose classes it has.
+
+        The others are added to the fit.
+        """
+        partition = self.validation.partition
+        fit, part = partition.fitted(fold), partition.held(fold)
+        known = np.bincount(self.codes[fit], minlength=len(self.sizes)) > 0
+        scored = known[self.codes[part]]
+        return np.sort(np.concatenate([fit, part[~scored]])), part[scored]
 
     def _descend(self, x: Family, of_folds: list[Family]) -> None:
         """Search for the best multiple of the length scales, in the family of each fit."""
@@ -171,8 +178,8 @@ class LogisticCandidates:
         """Return the fits without each fold, which start from those of another ridge."""
 
         def fit(fold: int) -> LogisticSolution:
-            weights = self.weights.copy()
-            weights[self.held[fold]] = 0.0
+            weights = np.zeros_like(self.weights)
+            weights[self.fits[fold]] = self.weights[self.fits[fold]]
             return logistic(
                 sides[fold].blocks,
                 self.codes,

@@ -9,6 +9,7 @@ import numpy as np
 from jointdist._array import Vector
 from jointdist._params import Parametric
 from jointdist._rules import is_number, is_whole, require, require_kind
+from jointdist.data.fold_arguments import is_count, require_cv
 from jointdist.data.frames import to_frame
 from jointdist.kernels import Kernel
 from jointdist.selection.risk import Criterion, risk_of
@@ -34,9 +35,14 @@ class Selection(Parametric):
         ``"second_moment_loss"``: functions of :mod:`jointdist.scores`. Or a function of a
         :class:`~jointdist.Conditional` and of the outcomes that returns a number, or one
         for each distribution; the lower the better.
-    cv : int or float, default=5
+    cv : int, float, "time", splitter or iterable of splits, default=5
         The number of folds, each held out in turn; or the share of rows that are held out
-        once, as 0.2 in the paper. Folds are random.
+        once, as 0.2 in the paper. These folds are random, of whole groups if ``fit`` gets
+        ``groups``. ``"time"``: the rows are in order of time, in six blocks, and each block
+        but the first is held out of a fit to all rows before it. Or the folds, by a splitter
+        of scikit-learn, which gets ``groups``, or as pairs of arrays of row indices, of which
+        the second are held out: each row once at most. Rows that depend on each other belong
+        to one fold. What holds for kernels and ridge holds for the ridge of projections, too.
     rows : int, default=4096
         The largest number of rows that take part in the selection; of more, a random
         subsample. The model is then fitted to all rows once.
@@ -68,7 +74,7 @@ class Selection(Parametric):
     """
 
     criterion: Criterion = "energy"
-    cv: float = 5
+    cv: Any = 5
     rows: int = 4096
     scales: Scales = "each"
     regularizations: Sequence[float] | None = field(default=None)
@@ -76,7 +82,9 @@ class Selection(Parametric):
     def __post_init__(self) -> None:
         where = "Selection"
         risk_of(where, self.criterion)
-        _require_cv(where, self.cv)
+        require_cv(where, self.cv, share=True)
+        if not is_count(self.cv) and not isinstance(self.cv, str):
+            object.__setattr__(self, "cv", _kept_pairs(self.cv))
         require(is_whole(self.rows, least=2), where, "rows", "an integer from 2", self.rows)
         require_kind(where, "scales", self.scales, Scales)
         if self.regularizations is None:
@@ -249,10 +257,6 @@ def require_selection(where: str, selection: object, verbose: object) -> None:
     require(whole, where, "verbose", "an integer of at least 0", verbose)
 
 
-def _require_cv(where: str, cv: object) -> None:
-    """Raise unless ``cv`` is a number of folds or a share of rows."""
-    share = (
-        isinstance(cv, float | np.floating) and is_number(cv, least=0, below=1) and cv > 0
-    )
-    rule = "a number of folds, at least 2, or the share of rows held out, below 1"
-    require(is_whole(cv, least=2) or share, where, "cv", rule, cv)
+def _kept_pairs(cv: Any) -> Any:
+    """Return a splitter, or all pairs of an iterator, which can be asked once only."""
+    return cv if hasattr(cv, "split") else tuple(cv)
