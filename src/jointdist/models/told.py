@@ -52,13 +52,13 @@ def warn_if_novel(
     else:
         absent = question.absent[some]
         beyond[:, :, : absent.shape[1]] &= ~absent[:, None, :]
-    out, ends = _out(seen, beyond, novel)
+    out = _out(seen, beyond, novel)
     if out.mean() > _SHARE:
         count = f"{out.sum():,}" if q <= _MOST else f"about {int(out.mean() * q):,}"
-        why = _columns(fitted.design_x.encoding, seen, beyond, ends)
+        why = _columns(fitted.design_x.encoding, seen, beyond & out[:, None, None])
         msg = (
             f"{where}: {count} of {q:,} rows of X are out of distribution: {why}. "
-            "Distributions there rest on few or no rows of the fit, or none at all. Look at "
+            "Distributions there rest on few rows of the fit, or on none. Look at "
             "`dist.diagnostics()`, and fit to rows like these."
         )
         warn_user(msg, OutOfDistributionWarning)
@@ -66,22 +66,20 @@ def warn_if_novel(
 
 def _out(
     seen: Seen, beyond: NDArray[np.bool_], novel: NDArray[np.bool_]
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which rows are out of distribution, and the ends that too many are beyond."""
+) -> NDArray[np.bool_]:
+    """Return the rows beyond an end or a limit that more are beyond than chance allows."""
     q, tests = len(novel), beyond[0].size + 1
     counts: Vector = beyond.sum(axis=0).astype(np.float64)
     ends = seen.chance_beyond(counts, q) * tests < _ALARMS
     out: NDArray[np.bool_] = (beyond & ends).any(axis=(1, 2))
     if novel.any() and seen.chance_novel(int(novel.sum()), q) * tests < _ALARMS:
         out |= novel
-    return out, ends
+    return out
 
 
-def _columns(
-    encoding: Encoding, seen: Seen, beyond: NDArray[np.bool_], ends: NDArray[np.bool_]
-) -> str:
+def _columns(encoding: Encoding, seen: Seen, beyond: NDArray[np.bool_]) -> str:
     """Return the columns that are farthest out, in words."""
-    share = (beyond & ends).mean(axis=0)
+    share = beyond.mean(axis=0)
     sides = (("below", seen.low), ("above", seen.high))
     found = []
     for place in np.argsort(-share, axis=None, kind="stable")[:_NAMED]:
