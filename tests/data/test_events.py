@@ -76,6 +76,8 @@ def test_columns_that_are_not_there_are_named():
         ask("dely > 0")
     with pytest.raises(KeyError, match=r"`column` must be one of \['delay', .*Got 'dely'"):
         ask(lambda y: y["dely"] > 0)
+    with pytest.raises(KeyError, match=r"`column` must be one of \[\]"):
+        ask(lambda y: np.copy(y, subok=True)["delay"] > 0)  # whose names are not known
     with pytest.raises(KeyError, match="`column` must be one of"):
         ask(lambda y: y[["delay", "dest"]].any(axis=1))
 

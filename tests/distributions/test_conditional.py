@@ -235,7 +235,7 @@ def test_errors_of_events_say_what_they_were_called_with(rng):
         dist.prob(lambda y: y[:, 1] > 0)
     for found in chained, columns:
         assert "`event` was called with 60 support points" in found.value.__notes__[0]
-    with pytest.raises(ValueError, match=r"such as `lambda y: y > 0`\. Got 400"):
+    with pytest.raises(ValueError, match=r"or an expression over columns\. Got 400"):
         dist.prob(400)
 
 

@@ -891,7 +891,9 @@ class TestArguments:
             with pytest.raises(
                 ValueError, match=r"`event` must be a function of the support points"
             ):
-                score(data.dist, data.y, "y > 3")
+                score(data.dist, data.y, 3)
+            by_name = score(data.dist, data.y, "y > 3")
+            assert_allclose(by_name, score(data.dist, data.y, lambda y: y > 3))
             with pytest.raises(
                 ValueError, match=r"`event` must be a function to True or Fal"
             ):

@@ -5,7 +5,7 @@ columns is copied once, its categories replaced by codes.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 import narwhals.stable.v2 as nw
@@ -64,6 +64,13 @@ class Encoding:
             return self.names
         many = tuple(f"{side}[{i}]" for i in range(self.width))
         return (side,) if self.width == 1 else many
+
+    def take(self, columns: Sequence[int]) -> "Encoding":
+        """Return the encoding of some columns, in the given order."""
+        names = None if self.names is None else tuple(self.names[i] for i in columns)
+        return replace(
+            self, categories=tuple(self.categories[i] for i in columns), names=names
+        )
 
     def encode(self, data: object, *, where: str, name: str, vector: bool = False) -> Rows:
         """Return a table of the same columns as rows of numbers.

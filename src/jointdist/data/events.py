@@ -1,7 +1,8 @@
 """Events in terms of columns: expressions, or functions that get the columns by name."""
 
-from collections.abc import Callable, Collection, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,11 +31,11 @@ class NamedPoints(NDArray[Any]):
     In all else it is an array; what is computed from it is an ordinary one.
     """
 
-    _columns: Mapping[str, NDArray[Any]]
+    _column: Callable[[str], NDArray[Any]]
 
     def __array_finalize__(self, of: NDArray[Any] | None) -> None:
-        """Start without columns: views and copies are ordinary arrays."""
-        self._columns = {}
+        """Start without names: those of views and copies are not known."""
+        self._column = partial(_refuse, ())
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         """Return ordinary arrays."""
@@ -49,12 +50,6 @@ class NamedPoints(NDArray[Any]):
         if names:
             return np.stack([self._column(name) for name in index], axis=-1)
         return np.asarray(self)[index]
-
-    def _column(self, name: str) -> NDArray[Any]:
-        if name not in self._columns:
-            rule = f"one of {list(self._columns)}"
-            raise KeyError(refusal("points", "column", rule, name))
-        return self._columns[name]
 
 
 def names_of(encoding: Encoding, side: str = "y") -> tuple[str, ...]:
@@ -135,7 +130,14 @@ def named(encoding: Encoding, z: Vector, *, side: str = "y") -> NamedPoints:
     """
     found = encoding.decode(z)
     points = (found[..., 0] if encoding.width == 1 else found).view(NamedPoints)
-    points._columns = columns_of(encoding, z, side=side)  # noqa: SLF001
+    names = names_of(encoding, side)
+
+    def column(name: str) -> NDArray[Any]:
+        if name not in names:
+            _refuse(names, name)
+        return columns_of(encoding, z, side=side, only=[name])[name]
+
+    points._column = column  # noqa: SLF001
     return points
 
 
@@ -222,6 +224,10 @@ def values_of(
     rule = f"a function of {n} support points to {n} values"
     require(found.shape == shape, where, name, rule, Text(f"shape {found.shape}"))
     return found.astype(np.float64)
+
+
+def _refuse(names: Sequence[str], name: str) -> NoReturn:
+    raise KeyError(refusal("points", "column", f"one of {list(names)}", name))
 
 
 def _ordinary(value: Any) -> Any:

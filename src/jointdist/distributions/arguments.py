@@ -1,23 +1,25 @@
 """Arguments of questions to distributions, checked: levels, points, functions."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jointdist._array import Vector
-from jointdist._rules import Text, require
+from jointdist._rules import Text, refusal, require
 from jointdist.data.encoding import Encoding
+from jointdist.distributions.protocols import Projection
+from jointdist.errors import SignedDistributionWarning, warn_user
 
 __all__ = [
     "Points",
     "decoded",
     "decoded_or_none",
     "levels_of",
-    "numbers_of",
     "points_of",
+    "reported",
     "require_numbers",
+    "roots_of",
     "within_numbers",
 ]
 
@@ -149,42 +151,35 @@ def decoded_or_none(encoding: Encoding, points: Vector) -> NDArray[Any]:
     return found
 
 
-def numbers_of(
-    method: str,
-    name: str,
-    f: Callable[[Any], ArrayLike],
-    points: NDArray[Any],
-    kind: type = float,
-) -> Vector:
-    """Return the values of a user's function at a block of support points, checked.
+def roots_of(variances: Vector) -> Vector:
+    """Return standard deviations; NaN, with a warning, where a variance is negative.
 
     Parameters
     ----------
-    method, name : str
-        The method and its argument, for messages.
-    f : callable
-        The function.
-    points : array of shape (b,) or (b, d)
-        The points.
-    kind : {float, bool}, default=float
-        What the function must return.
+    variances : array
+        The variances.
     """
-    where, n = f"Conditional.{method}", len(points)
-    example = "lambda y: y > 0" if kind is bool else "lambda y: y**2"
-    rule = f"a function of the support points, such as `{example}`"
-    require(callable(f), where, name, rule, f)
-    try:
-        found = np.asarray(f(points))
-    except Exception as error:
-        error.add_note(
-            f"{where}: `{name}` was called with {n} support points at once, an array of shape "
-            f"{points.shape}. Combine conditions by & and |, as in (y > 0) & (y < 1)."
+    if (variances < 0).any():
+        msg = (
+            f"Conditional.std: the variance of {(variances < 0).sum()} signed distributions "
+            "is negative, and the result NaN. Raise `regularization`, or ask the model for "
+            "`positivity`."
         )
-        raise
-    kinds, results = ("b", "True or False") if kind is bool else ("biuf", "numbers")
-    got = Text(f"values of type {found.dtype}")
-    require(found.dtype.kind in kinds, where, name, f"a function to {results}", got)
-    shape = (n,) if kind is bool else (n, *found.shape[1:])
-    rule = f"a function of {n} support points to {n} values"
-    require(found.shape == shape, where, name, rule, Text(f"shape {found.shape}"))
-    return found.astype(np.float64)
+        warn_user(msg, SignedDistributionWarning)
+    found: Vector = np.sqrt(np.where(variances < 0, np.nan, variances))
+    return found
+
+
+def reported(report: Projection | None) -> Projection:
+    """Return how far distributions are from signed ones; raise if they are not projected.
+
+    Parameters
+    ----------
+    report : Projection or None
+        How far.
+    """
+    if report is None:
+        rule = 'of a model with positivity "projected" or "isotonic"'
+        where, got = "Conditional.projection", Text("not projected")
+        raise ValueError(refusal(where, "the distribution", rule, got))
+    return report

@@ -12,20 +12,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jointdist._array import Vector
-from jointdist._rules import Seed, Text, generator, is_number, is_whole, refusal, require
+from jointdist._rules import Seed, Text, generator, is_number, is_whole, require
 from jointdist.data.encoding import Encoding
+from jointdist.data.events import Event, happens, named, values_of
 from jointdist.distributions.arguments import (
     decoded,
     decoded_or_none,
     levels_of,
-    numbers_of,
     points_of,
+    reported,
     require_numbers,
+    roots_of,
     within_numbers,
 )
+from jointdist.distributions.choice import Chosen, choose
 from jointdist.distributions.protocols import Distributions, IntervalRule, Projection
 from jointdist.distributions.tabulation import diagnostics_of, frame_of, plot
-from jointdist.errors import SignedDistributionWarning, warn_user
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,6 +61,8 @@ class Conditional:
         What answers the questions.
     intervals : IntervalRule, optional
         What gives intervals, if not quantiles.
+    index : index of pandas, optional
+        The labels of the conditions, which frames keep.
 
     Examples
     --------
@@ -75,24 +79,22 @@ class Conditional:
     """
 
     def __init__(
-        self, distributions: Distributions, intervals: IntervalRule | None = None
+        self,
+        distributions: Distributions,
+        intervals: IntervalRule | None = None,
+        index: Any = None,
     ) -> None:
-        self._dists, self._intervals = distributions, intervals
+        self._dists, self._intervals, self._index = distributions, intervals, index
 
     def __len__(self) -> int:
         return self._dists.conditions.n
 
     def __getitem__(self, index: Any) -> "Conditional":
-        """Return the chosen distributions; a single number gives one distribution."""
-        try:
-            chosen = np.atleast_1d(np.arange(len(self))[index])
-        except IndexError as error:
-            msg = f"Conditional: {error}, where there are {len(self)} distributions"
-            raise IndexError(msg) from None
-        ok = chosen.size and chosen.ndim == 1 and index is not None
-        require(ok, "Conditional", "index", "a choice of at least one distribution", index)
-        intervals = None if self._intervals is None else self._intervals.take(chosen)
-        return Conditional(self._dists.take(chosen), intervals)
+        """Return the chosen distributions; a single number gives one distribution.
+
+        The name of a column, or a list of names, gives the marginals of these columns.
+        """
+        return Conditional(*choose(self.parts, index))
 
     def __iter__(self) -> Iterator["Conditional"]:
         return (self[i] for i in range(len(self)))
@@ -111,6 +113,11 @@ class Conditional:
     def distributions(self) -> Distributions:
         """What answers the questions, on coded points and without checks."""
         return self._dists
+
+    @property
+    def parts(self) -> Chosen:
+        """The distributions, the rule of their intervals, and the labels of the conditions."""
+        return Chosen(self._dists, self._intervals, self._index)
 
     @property
     def encoding(self) -> Encoding:
@@ -137,33 +144,37 @@ class Conditional:
         ----------
         f : callable
             From points, ``(b,)`` or ``(b, d)``, to ``b`` numbers or ``b`` arrays of numbers of
-            the same shape. It is called with blocks of support points.
+            the same shape. It is called with blocks of support points, whose columns it can
+            also have by name, as ``y["delay"]``.
         """
         shape: list[tuple[int, ...]] = []
 
         def values(z: Vector) -> Vector:
-            found = numbers_of("expect", "f", f, decoded(self.encoding, z))
+            points = named(self.encoding, z, side=self._dists.side)
+            found = values_of(f, points, where="Conditional.expect", name="f")
             shape.append(found.shape[1:])
             return found.reshape(len(found), -1)
 
         means = self._dists.expect(values)
         return means.reshape(len(self), *shape[0])
 
-    def prob(self, event: Callable[[Any], ArrayLike]) -> Vector:
+    def prob(self, event: Event) -> Vector:
         """Return the probability of an event.
 
         Parameters
         ----------
-        event : callable
-            From points, ``(b,)`` or ``(b, d)``, to ``b`` times True or False. It is called
-            with blocks of support points.
+        event : str or callable
+            An expression over columns, as ``"delay > 30 and origin in ('JFK', 'LGA')"``; see
+            :mod:`jointdist.data.expressions`. Columns without names are ``y``, or ``y0``,
+            ``y1`` and so on. Or a function from points to True or False, as in :meth:`expect`.
         """
+        where, side = "Conditional.prob", self._dists.side
 
-        def happens(z: Vector) -> Vector:
-            points = decoded(self.encoding, z)
-            return numbers_of("prob", "event", event, points, bool)[:, None]
+        def happened(z: Vector) -> Vector:
+            found = happens(event, self.encoding, z, where=where, name="event", side=side)
+            return found[:, None].astype(np.float64)
 
-        return self._dists.expect(happens)[:, 0]
+        return self._dists.expect(happened)[:, 0]
 
     def mean(self) -> Vector:
         """Return the means, of shape ``(q,)`` or ``(q, d)``."""
@@ -190,15 +201,7 @@ class Conditional:
     def std(self) -> Vector:
         """Return the standard deviations; NaN where the variance is negative."""
         require_numbers("std", self.encoding)
-        var = self.var()
-        if (var < 0).any():
-            msg = (
-                f"Conditional.std: the variance of {(var < 0).sum()} signed distributions is "
-                "negative, and the result NaN. Raise `regularization`, or ask the "
-                "model for `positivity`."
-            )
-            warn_user(msg, SignedDistributionWarning)
-        return np.sqrt(np.where(var < 0, np.nan, var))
+        return roots_of(self.var())
 
     def cdf(self, y: object, *, grid: bool | None = None) -> Vector:
         """Return the probability of values up to ``y``, in all columns.
@@ -327,12 +330,7 @@ class Conditional:
 
         For models with ``positivity`` ``"projected"`` or ``"isotonic"``.
         """
-        report = self._dists.projection()
-        if report is None:
-            rule = 'of a model with positivity "projected" or "isotonic"'
-            where, got = "Conditional.projection", Text("not projected")
-            raise ValueError(refusal(where, "the distribution", rule, got))
-        return report
+        return reported(self._dists.projection())
 
     def effective_size(self) -> Vector:
         """Return one over the sum of squared weights: the effective number of points."""

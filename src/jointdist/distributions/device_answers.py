@@ -60,7 +60,7 @@ class DeviceConditional(Conditional):
         self._array = array[:1, :]
 
     def __getitem__(self, index: Any) -> "DeviceConditional":
-        """Return the chosen distributions; a single number gives one distribution."""
+        """Return the chosen distributions, or those of the columns of given names."""
         chosen = in_host_memory(self)[index].distributions
         return DeviceConditional(chosen, self._array)
 
@@ -113,12 +113,10 @@ def in_host_memory(dist: Conditional) -> Conditional:
     dist : Conditional
         The distributions.
     """
-    if not isinstance(dist, DeviceConditional):
-        return dist
-    return Conditional(dist.distributions)
+    return dist if type(dist) is Conditional else Conditional(*dist.parts)
 
 
-def answering(distributions: Distributions, rows: Rows) -> Conditional:
+def answering(distributions: Distributions, rows: Rows, index: Any = None) -> Conditional:
     """Return distributions that answer with arrays of the kind of their conditions.
 
     Parameters
@@ -127,7 +125,9 @@ def answering(distributions: Distributions, rows: Rows) -> Conditional:
         What answers the questions.
     rows : Rows
         The conditions.
+    index : index of pandas, optional
+        The labels of the conditions.
     """
     if rows.in_host_memory:
-        return Conditional(distributions)
+        return Conditional(distributions, index=index)
     return DeviceConditional(distributions, rows.source)

@@ -11,7 +11,17 @@ import numpy as np
 
 from jointdist._array import Vector
 
-__all__ = ["KernelDensity", "gaussian_exponents", "kernel_density", "silverman_widths"]
+__all__ = [
+    "KernelDensity",
+    "gaussian_bells",
+    "gaussian_exponents",
+    "kernel_density",
+    "mixture_density",
+    "silverman_widths",
+    "spread_between",
+]
+
+_QUARTILES = 1.349  # the interquartile range of a normal distribution of variance one
 
 _MANY = 8192  # points, above which they are binned or drawn: a memory budget, with _BLOCK
 _BINS = 50  # a bandwidth: binning adds at most (1/100)² to its square, by theory
@@ -95,6 +105,66 @@ def gaussian_exponents(points: Vector, centres: Vector, variances: Vector) -> Ve
     return found
 
 
+def gaussian_bells(points: Vector, centres: Vector, variances: Vector) -> Vector:
+    """Return Gaussian densities at points, ``(k, c)``.
+
+    Parameters
+    ----------
+    points : array of shape (k, d)
+        The points.
+    centres, variances : arrays of shape (c, d)
+        The means and the variances of the columns of each Gaussian.
+    """
+    bells = gaussian_exponents(points, centres, variances)
+    bells -= 0.5 * np.log(2 * np.pi * variances).sum(axis=1)
+    return np.exp(bells, out=bells)
+
+
+def mixture_density(
+    points: Vector, centres: Vector, variances: Vector, weights: Vector, *, log: bool
+) -> Vector:
+    """Return the density of a mixture of Gaussians at points ``(k,)``, or its logarithm.
+
+    Parameters
+    ----------
+    points : array of shape (k, d)
+        The points.
+    centres, variances : arrays of shape (c, d)
+        The means and the variances of the columns of each Gaussian.
+    weights : array of shape (c,)
+        The weights of the Gaussians.
+    log : bool
+        Whether the logarithm is returned: minus infinity where there is no density.
+    """
+    bells = gaussian_exponents(points, centres, variances)
+    bells -= 0.5 * np.log(2 * np.pi * variances).sum(axis=1)
+    found: Vector
+    if not log:
+        found = np.exp(bells, out=bells) @ weights
+        return found
+    with np.errstate(divide="ignore"):  # of no weight, and at infinity
+        bells += np.log(weights)
+        top = bells.max(axis=1)
+        top = np.where(np.isfinite(top), top, 0.0)
+        found = np.log(np.exp(bells - top[:, None]).sum(axis=1)) + top
+    return found
+
+
+def spread_between(quartiles: Vector, variances: Vector) -> Vector:
+    """Return the spreads of Silverman's rule: by quartiles or variances, the smaller one.
+
+    Parameters
+    ----------
+    quartiles : array of shape (q, 2, d)
+        The lower and upper quartiles of the columns.
+    variances : array of shape (q, d)
+        Their variances.
+    """
+    low, high = np.moveaxis(quartiles, 1, 0)
+    apart, spread = (high - low) / _QUARTILES, np.sqrt(variances)
+    return np.where(apart > 0, np.minimum(apart, spread), spread)
+
+
 def silverman_widths(spread: Vector, size: Vector, d: int) -> Vector:
     """Return the bandwidths of Silverman's rule, for one column or for several.
 
@@ -134,7 +204,9 @@ def kernel_density(z: Vector, w: Vector, size: float | None = None) -> KernelDen
     size = 1 / float(np.sum(w * w)) if size is None else size
     centre = w @ z
     spread = np.sqrt(w @ (z - centre) ** 2)
-    spread = np.minimum(spread, [_interquartile_range(column, w) / 1.349 for column in z.T])
+    spread = np.minimum(
+        spread, [_interquartile_range(column, w) / _QUARTILES for column in z.T]
+    )
     widths = silverman_widths(spread, np.array(size), d)
     if n > _MANY and d == 1:
         z, w = _binned(z[:, 0], w, widths[0] / _BINS)

@@ -83,6 +83,11 @@ class LinearDistributions(ABC):
         return self.support.points.encoding
 
     @property
+    def side(self) -> str:
+        """Whose columns they are: ``"y"`` or ``"x"``."""
+        return "x" if self.support.points.rows.name == "X" else "y"
+
+    @property
     def is_discrete(self) -> bool:
         """Whether there is no density."""
         return self.support.sample.is_discrete

@@ -109,6 +109,11 @@ class LocationScale:
     unit: Vector
 
     @property
+    def side(self) -> str:
+        """Whose columns they are: those of Y."""
+        return "y"
+
+    @property
     def is_discrete(self) -> bool:
         """Whether there is no density."""
         return self.residuals.is_discrete

@@ -158,6 +158,10 @@ class Distributions(Protocol):
         """The columns: their names, and their categories."""
 
     @property
+    def side(self) -> str:
+        """Whose columns they are: ``"y"`` or ``"x"``."""
+
+    @property
     def is_discrete(self) -> bool:
         """Whether there is no density."""
 

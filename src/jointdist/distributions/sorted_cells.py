@@ -15,7 +15,7 @@ from jointdist._array import Index, Vector
 from jointdist._cached import Cached, cached
 from jointdist.data.executor import Executor
 from jointdist.distributions.support import Tables
-from jointdist.distributions.support_points import Ordering
+from jointdist.distributions.support_points import Ordering, groups
 
 __all__ = ["CellPrefixSums", "Intervals", "indicator_rows"]
 
@@ -171,8 +171,10 @@ class CellPrefixSums(Cached):
 
     def prefix(self, points: Vector) -> tuple[Vector, Vector]:
         r"""Return the sums of :math:`\omega (1, \Psi)` and of :math:`\omega v (1, \Psi)`
-        over the points up to each value, for cells that are intervals.
+        over the points up to each value, of shape ``(k, 1 + K)``.
         """
+        if not self.in_order:
+            return self._prefix_of_points(points)
         at = self.ordering
         upto = np.searchsorted(at.values, points, side="right")
         starts = np.flatnonzero(np.diff(self.cell, prepend=-1))
@@ -194,7 +196,9 @@ class CellPrefixSums(Cached):
 
     @cached
     def spread(self) -> Vector:
-        """The matrix of mean distances between two draws, for cells that are intervals."""
+        """The matrix of mean distances between two draws from cells, ``(1 + K, 1 + K)``."""
+        if not self.in_order:
+            return self._spread_of_points()
         at, p, cell = self.ordering, self.mean, self.cell
         v = at.values - at.middle
         centres = np.bincount(cell, at.shares * v, len(p)) / p
@@ -210,6 +214,45 @@ class CellPrefixSums(Cached):
         whole[0, 1:] = whole[1:, 0] = D.sum(axis=0)
         whole[0, 0] = D.sum()
         return whole
+
+    @cached
+    def in_order(self) -> bool:
+        """Whether the cells are intervals of the column, one behind the other."""
+        return int((np.diff(self.cell) != 0).sum()) + 1 == len(self.mean)
+
+    def _prefix_of_points(self, points: Vector) -> tuple[Vector, Vector]:
+        """Return the sums up to each value for cells that lie anywhere along the column."""
+        at, tables = self.ordering, self.tables
+        upto = np.searchsorted(at.values, points, side="right")
+        block = np.searchsorted(at.edges, upto, side="right") - 1
+        sums, moved = tables.table[block], tables.first[block]
+        inside = np.flatnonzero(upto > at.edges[block])
+        for group in groups(inside, block):
+            part = slice(int(at.edges[block[group[0]]]), int(upto[group].max()))
+            below = np.arange(part.start, part.stop) < upto[group, None]
+            rows = indicator_rows(self.cell[part], at.shares[part], len(self.mean))
+            sums[group] += below @ rows
+            moved[group] += (below * (at.values[part] - at.middle)) @ rows
+        return sums, moved
+
+    def _spread_of_points(self) -> Vector:
+        """Return the mean distances between cells that lie anywhere along the column."""
+        at, tables, rank = self.ordering, self.tables, len(self.mean)
+
+        def work(b: int) -> Vector:
+            part = slice(int(at.edges[b]), int(at.edges[b + 1]))
+            f, v = self.weighted(part.start, part.stop), at.values[part] - at.middle
+            upto = np.cumsum(f, axis=0) + tables.table[b]
+            moved = np.cumsum(f * v[:, None], axis=0) + tables.first[b]
+            near = v[:, None] * (2 * upto - tables.table[-1])
+            near -= 2 * moved - tables.first[-1]
+            rows = indicator_rows(self.cell[part], at.shares[part], rank)
+            found: Vector = rows.T @ near
+            return found
+
+        D = sum(self.executor.each(work, range(len(at.edges) - 1)))
+        spread: Vector = (D + np.transpose(D)) / 2
+        return spread
 
     @cached
     def intervals(self) -> Intervals:

@@ -59,7 +59,7 @@ def plot(dist: "Conditional", ax: "Axes | None") -> "Axes":
     return ax
 
 
-def frame_of(dist: "Conditional", levels: ArrayLike) -> Any:
+def frame_of(dist: "Conditional", levels: ArrayLike, library: str | None = None) -> Any:
     """Return means, standard deviations and quantiles as a DataFrame, a row each.
 
     Parameters
@@ -68,16 +68,21 @@ def frame_of(dist: "Conditional", levels: ArrayLike) -> Any:
         The distributions. Of a categorical column, the probability of each category.
     levels : array of shape (l,)
         The levels of the quantiles.
+    library : str, optional
+        The library of the DataFrame; by default the first that is installed.
     """
+    how = {"index": dist.parts.index, "library": library}
     encoding, table = dist.encoding, dist.distributions.table
     if encoding.width == 1 and not encoding.numeric and table is not None:
         names = map(str, decoded(encoding, table.points))
-        return to_frame(dict(zip(names, table.probabilities().T, strict=True)))
+        return to_frame(dict(zip(names, table.probabilities().T, strict=True)), **how)
     levels = np.atleast_1d(levels)
     columns = {"mean": dist.mean(), "std": dist.std()}
     found = dist.quantile(levels)
     columns |= {f"q{level:g}": found[:, i] for i, level in enumerate(levels)}
-    return to_frame(columns, encoding.names or tuple(map(str, range(encoding.width))))
+    return to_frame(
+        columns, encoding.names or tuple(map(str, range(encoding.width))), **how
+    )
 
 
 def diagnostics_of(dist: "Conditional") -> Any:
@@ -97,5 +102,6 @@ def diagnostics_of(dist: "Conditional") -> Any:
             "leverage": dists.conditions.leverage(),
             "n_outside": np.array([len(names) for names in outside]),
             "outside": np.array([", ".join(names) for names in outside], dtype=object),
-        }
+        },
+        index=dist.parts.index,
     )

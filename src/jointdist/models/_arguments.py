@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from jointdist._rules import Seed, Text, generator, is_number, is_whole, require
 from jointdist.data.encoding import Encoding, learn_encoding
+from jointdist.data.one_row import as_question
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
 
@@ -192,13 +193,14 @@ def read_x(
         The fitted model.
     encoding : Encoding
         The columns of X: their names and categories.
-    X : array, DataFrame or sequence of shape (q, d)
+    X : array, DataFrame, dict or sequence of shape (q, d)
         The rows. As the argument ``x`` of ``given``, a vector if X has one column.
     where : str
         The method, for messages.
     name : str, default="X"
         The argument, for messages.
     """
+    X = as_question(X, encoding, where=where, name=name)
     require_columns(model, X)
     vector = name == "x" and model.n_features_in_ == 1
     return encoding.encode(X, where=where, name=name, vector=vector)

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from jointdist._params import NestedParameters
+from jointdist.models._outputs import FrameOutput
 
 __all__ = ["FittedState"]
 
@@ -19,7 +20,7 @@ def _is_mutable(value: object) -> bool:
     return isinstance(value, np.ndarray | dict | list)
 
 
-class FittedState(NestedParameters, BaseEstimator):
+class FittedState(FrameOutput, NestedParameters, BaseEstimator):
     """An estimator whose fitted attributes are set in one place, all or none.
 
     A fit that fails or is interrupted leaves the estimator as it was, fitted or not.

@@ -11,7 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 from jointdist._array import Vector, to_numpy
 from jointdist._rules import Seed, Text, require
 from jointdist.data.encoding import Encoding
+from jointdist.data.events import names_of
 from jointdist.data.executor import Executor
+from jointdist.data.frames import index_of
+from jointdist.data.one_row import as_question
 from jointdist.data.table import Rows, as_weights
 from jointdist.distributions.conditional import Conditional
 from jointdist.distributions.device_answers import answering
@@ -98,13 +101,15 @@ class DistributionEstimator(RegressorMixin, ExactUpdates):
 
         Parameters
         ----------
-        X : array, DataFrame or sequence of shape (q, d_x)
-            Rows of X.
+        X : array, DataFrame, dict or sequence of shape (q, d_x)
+            Rows of X; a dict of values or a Series for one row.
         """
         check_is_fitted(self)
+        X, encoding = self._question("predict", "X", X), self._encodings[1]
         question = self._read_question("predict", "X", X)
         dist = answering(self._answers("predict", question), question.rows)
-        return dist.mean() if self._encodings[1].numeric else dist.mode()
+        found = dist.mean() if encoding.numeric else dist.mode()
+        return self._forecast(found, X, names_of(encoding))
 
     @y_for_Y
     def score(  # pyrefly: ignore[bad-override]  # Y, not y
@@ -247,6 +252,11 @@ class DistributionEstimator(RegressorMixin, ExactUpdates):
         learned |= {"selection_": fit.chosen.selected, "_chosen": fit.chosen}
         return self._set_fitted(learned)
 
+    def _question(self, method: str, name: str, X: object, side: int = 0) -> Any:
+        """Return a question by the names of columns as a table."""
+        where = f"{self._name}.{method}"
+        return as_question(X, self._encodings[side], where=where, name=name)
+
     def _read_x(self, method: str, name: str, X: object) -> Rows:
         where = f"{self._name}.{method}"
         return read_x(self, self._encodings[0], X, where=where, name=name)
@@ -258,9 +268,11 @@ class DistributionEstimator(RegressorMixin, ExactUpdates):
 
     def _given_x(self, x: object) -> Conditional:
         """Return the distributions of Y given rows of X."""
+        x = self._question("given", "x", x)
         rows, missing = self._read_question("given", "x", x)
         rows = rows.kept()
-        return answering(self._answers("given", Question(rows, missing)), rows)
+        found = self._answers("given", Question(rows, missing))
+        return self._answer(answering(found, rows, index_of(x)))
 
     def _answers(self, method: str, question: Question) -> Distributions:
         """Return the distributions of Y at rows; warn if many are out of distribution."""
@@ -273,7 +285,7 @@ class DistributionEstimator(RegressorMixin, ExactUpdates):
         """Return the distribution of Y given that X lies in a set."""
         where, fitted = f"{self._name}.given", self._fitted
         inside = in_event(event, fitted.points_x, fitted.encoding_x, where)
-        return Conditional(fitted.of_y_within(inside))
+        return self._answer(Conditional(fitted.of_y_within(inside)))
 
     def _read_question(self, method: str, name: str, X: object) -> Question:
         where = f"{self._name}.{method}"

@@ -148,11 +148,6 @@ class JointClassifier(ClassifierMixin, FittedState):
         sample_weight : array of shape (n,), optional
             Weights of the rows: a row of weight two counts as two rows, and their sum as
             the number of rows.
-
-        Returns
-        -------
-        JointClassifier
-            The model itself.
         """
         labels = learn_labels(y, n=count_rows(_NAME, X), where=_NAME)
         table = encode_labels(_NAME, X, labels, sample_weight, self.class_weight)
@@ -268,7 +263,7 @@ class JointClassifier(ClassifierMixin, FittedState):
             fitted = self.joint_._fitted  # noqa: SLF001
             known, support = fitted.kept.encodings[1], fitted.y_given_x.support
             y = encode_conditions(f"{_NAME}.given", y, known, support)
-        return self.joint_.given(x=x, y=y, where=where)
+        return self._answer(self.joint_.given(x=x, y=y, where=where))
 
     def reweighted(self, X: object = None, *, weights: object = None) -> Reweighted:
         """Return the model under another distribution of X, with the same p(y | x).
@@ -281,7 +276,7 @@ class JointClassifier(ClassifierMixin, FittedState):
         check_is_fitted(self)
         return self.joint_.reweighted(X, weights=weights)
 
-    def predict(self, X: object) -> NDArray[Any]:
+    def predict(self, X: object) -> Any:
         """Return the most likely labels.
 
         Parameters
@@ -291,9 +286,9 @@ class JointClassifier(ClassifierMixin, FittedState):
         """
         present, signed = self._signed("predict", X)
         labels: NDArray[Any] = self.classes_[present[signed.argmax(axis=1)]]
-        return labels
+        return self._forecast(labels, X, ("y",))
 
-    def predict_proba(self, X: object) -> Vector:
+    def predict_proba(self, X: object) -> Any:
         """Return the probabilities of the labels, in the order of ``classes_``.
 
         Parameters
@@ -306,12 +301,9 @@ class JointClassifier(ClassifierMixin, FittedState):
         array of shape (q, k)
             Probabilities; they are not negative and have sum one.
         """
-        present, signed = self._signed("predict_proba", X)
-        proper = np.zeros((len(signed), len(self.classes_)))
-        proper[:, present] = onto_simplex(signed)
-        return proper
+        return self._of_classes(self._proper("predict_proba", X), X)
 
-    def predict_log_proba(self, X: object) -> Vector:
+    def predict_log_proba(self, X: object) -> Any:
         """Return the logarithms of the probabilities; minus infinity for zero.
 
         Parameters
@@ -320,7 +312,7 @@ class JointClassifier(ClassifierMixin, FittedState):
             Rows of X.
         """
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return self._of_classes(np.log(self._proper("predict_log_proba", X)), X)
 
     @property
     def coefficients_(self) -> Vector:
@@ -390,6 +382,13 @@ class JointClassifier(ClassifierMixin, FittedState):
         joint._caller = _NAME  # noqa: SLF001
         joint._repeated = self.class_weight is None  # noqa: SLF001
         return joint
+
+    def _proper(self, method: str, X: object) -> Vector:
+        """Return the probabilities of all labels, ``(q, K)``."""
+        present, signed = self._signed(method, X)
+        proper = np.zeros((len(signed), len(self.classes_)))
+        proper[:, present] = onto_simplex(signed)
+        return proper
 
     def _signed(self, method: str, X: object) -> tuple[Index, Vector]:
         """Return the labels that have rows, and their signed probabilities."""

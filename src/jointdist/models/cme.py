@@ -218,7 +218,7 @@ class ConditionalMeanEmbedding(DistributionEstimator):
 
         Parameters
         ----------
-        x : array, DataFrame or sequence of shape (q, d_x), optional
+        x : array, DataFrame, dict or sequence of shape (q, d_x), optional
             Conditions on X; a vector if X has one column.
         where : str, callable, or array of shape (n,), optional
             An event in terms of X, as in :class:`~jointdist.JointDistribution`.

@@ -137,9 +137,11 @@ class ConformalCalibration(RegressorMixin, FittedState):
             Conditions on X; a vector if X has one column.
         """
         check_is_fitted(self)
-        return recalibrated(_proper(self.estimator_, x).distributions, self.recalibration_)
+        base = _proper(self.estimator_, x).parts
+        found = recalibrated(base.distributions, self.recalibration_, base.index)
+        return self._answer(found)
 
-    def predict(self, X: object) -> Vector:
+    def predict(self, X: object) -> Any:
         """Return the conditional means of Y.
 
         Parameters
@@ -219,7 +221,8 @@ class ConformalCalibration(RegressorMixin, FittedState):
 
 def _proper(model: Any, x: object) -> Conditional:
     """Return proper distributions of a fitted estimator."""
-    return Conditional(proper(require_column(_NAME, model.given(x))))
+    dist = model.given(x)
+    return Conditional(proper(require_column(_NAME, dist)), index=dist.parts.index)
 
 
 def _read(X: object, Y: object, sample_weight: object) -> tuple[Sample, Encoding]:

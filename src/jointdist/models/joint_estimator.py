@@ -4,6 +4,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from jointdist._array import Index, Vector
 from jointdist._rules import Seed, generator, is_whole, require
+from jointdist.data.frames import index_of
 from jointdist.distributions.conditional import Conditional
 from jointdist.distributions.device_answers import answering
 from jointdist.models._arguments import y_for_Y
@@ -31,9 +32,10 @@ class JointEstimator(DistributionEstimator):
 
         Parameters
         ----------
-        x : array, DataFrame or sequence of shape (q, d_x), optional
-            Conditions on X; a vector if X has one column.
-        y : array, DataFrame or sequence of shape (q,) or (q, d_y), optional
+        x : array, DataFrame, dict or sequence of shape (q, d_x), optional
+            Conditions on X; a vector if X has one column. A dict of values by the names of
+            columns, or a Series with these as its index, is one row.
+        y : array, DataFrame, dict or sequence of shape (q,) or (q, d_y), optional
             Conditions on Y.
         where : str, callable, or array of shape (n,), optional
             An event: the distribution of Y given that X lies in a set. An expression over
@@ -49,8 +51,9 @@ class JointEstimator(DistributionEstimator):
             return self._given_x(x)
         if where is not None:
             return self._given_where(where)
+        y = self._question("given", "y", y, 1)
         rows = self._encodings[1].encode(y, where=method, name="y", vector=True).kept()
-        return answering(self._fitted.of_x(rows), rows)
+        return self._answer(answering(self._fitted.of_x(rows), rows, index_of(y)))
 
     def marginal(self, of: str) -> Conditional:
         """Return the marginal distribution of X or of Y under the model, Eq. `QXYeq`.
@@ -63,7 +66,8 @@ class JointEstimator(DistributionEstimator):
         check_is_fitted(self)
         require(of in ("x", "y"), f"{self._name}.marginal", "of", 'one of "x" and "y"', of)
         joint = self._fitted
-        return Conditional(joint.marginal_y() if of == "y" else joint.marginal_x())
+        dists = joint.marginal_y() if of == "y" else joint.marginal_x()
+        return self._answer(Conditional(dists))
 
     @y_for_Y
     def ratio(self, X: object, Y: object, *, grid: bool = False) -> Vector:

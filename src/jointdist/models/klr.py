@@ -296,7 +296,7 @@ class KernelLogisticRegression(ClassifierMixin, FittedState):
         f = self._scores("decision_function", X)
         return f[:, 0] if f.shape[1] == 1 else f
 
-    def predict(self, X: object) -> NDArray[Any]:
+    def predict(self, X: object) -> Any:
         """Return the most likely labels of rows.
 
         Parameters
@@ -307,9 +307,9 @@ class KernelLogisticRegression(ClassifierMixin, FittedState):
         f = self._scores("predict", X)
         codes = f[:, 0] > 0 if f.shape[1] == 1 else f.argmax(axis=1)
         labels: NDArray[Any] = self.classes_[codes.astype(np.intp)]
-        return labels
+        return self._forecast(labels, X, ("y",))
 
-    def predict_proba(self, X: object) -> Vector:
+    def predict_proba(self, X: object) -> Any:
         """Return the probabilities of the classes, of shape ``(q, K)``.
 
         Parameters
@@ -317,9 +317,10 @@ class KernelLogisticRegression(ClassifierMixin, FittedState):
         X : array, DataFrame or sequence of shape (q, d)
             The rows.
         """
-        return probabilities(self._scores("predict_proba", X))
+        found = probabilities(self._scores("predict_proba", X))
+        return self._of_classes(found, X)
 
-    def predict_log_proba(self, X: object) -> Vector:
+    def predict_log_proba(self, X: object) -> Any:
         """Return the logarithms of the probabilities, of shape ``(q, K)``.
 
         Parameters
@@ -327,7 +328,8 @@ class KernelLogisticRegression(ClassifierMixin, FittedState):
         X : array, DataFrame or sequence of shape (q, d)
             The rows.
         """
-        return log_probabilities(self._scores("predict_log_proba", X))
+        found = log_probabilities(self._scores("predict_log_proba", X))
+        return self._of_classes(found, X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # pyrefly: ignore[missing-attribute]

@@ -9,7 +9,10 @@ from sklearn.utils.validation import check_is_fitted
 from jointdist._array import Vector
 from jointdist._rules import Seed, require
 from jointdist.data.encoding import Encoding
+from jointdist.data.events import names_of
 from jointdist.data.executor import Executor
+from jointdist.data.frames import index_of
+from jointdist.data.one_row import as_question
 from jointdist.data.sample import Sample
 from jointdist.distributions.conditional import Conditional
 from jointdist.distributions.device_answers import answering
@@ -188,7 +191,7 @@ class DistributionRegressor(RegressorMixin, FittedState):
 
         Parameters
         ----------
-        x : array, DataFrame or sequence of shape (q, d_x), optional
+        x : array, DataFrame, dict or sequence of shape (q, d_x), optional
             Conditions on X; a vector if X has one column.
         where : str, callable, or array of shape (n,), optional
             An event: the distribution of Y given that X lies in a set. An expression over
@@ -199,13 +202,15 @@ class DistributionRegressor(RegressorMixin, FittedState):
         method = f"{self._name}.given"
         require_one(method, x=x, where=where)
         if self._model is None:
-            return self.distribution_.given(x=x, where=where)
+            return self._answer(self.distribution_.given(x=x, where=where))
         if x is None:
             points, encoding = self._model.points_x, self._encodings[0]
             inside = in_event(where, points, encoding, method)
-            return Conditional(self._model.of_y_within(inside))
+            return self._answer(Conditional(self._model.of_y_within(inside)))
+        x = self._question("given", "x", x)
         rows, missing = self._read("given", "x", x)
-        return answering(self._answers("given", Question(rows, missing), x), rows)
+        found = self._answers("given", Question(rows, missing), x)
+        return self._answer(answering(found, rows, index_of(x)))
 
     def reweighted(self, X: object = None, *, weights: object = None) -> Reweighted:
         """Return the model under another distribution of X, with the same p(y | x).
@@ -238,10 +243,12 @@ class DistributionRegressor(RegressorMixin, FittedState):
             Rows of X.
         """
         check_is_fitted(self)
-        question = self._read("predict", "X", X)
+        X = self._question("predict", "X", X)
+        question, names = self._read("predict", "X", X), names_of(self._encodings[1])
         if self._model is None:
-            return self.distribution_.predict(X)
-        return answering(self._answers("predict", question, X), question.rows).mean()
+            return self._forecast(self.distribution_.predict(X), X, names)
+        found = self._answers("predict", question, X)
+        return self._forecast(answering(found, question.rows).mean(), X, names)
 
     @y_for_Y
     def score(  # pyrefly: ignore[bad-override]  # Y, not y
@@ -264,6 +271,7 @@ class DistributionRegressor(RegressorMixin, FittedState):
         check_is_fitted(self)
         if self._model is None:
             return self.distribution_.score(X, Y, sample_weight)
+        X = self._question("score", "X", X)
         where, question = f"{self._name}.score", self._read("score", "X", X)
         y = self._encodings[1].encode(Y, where=where, name="Y", vector=True)
         sample = Sample.paired(question.rows, y, sample_weight)
@@ -322,6 +330,11 @@ class DistributionRegressor(RegressorMixin, FittedState):
             learned |= {"weights_": place.weights, "kernel_x_": place.kernel}
             learned |= {"scale_": scale}
         return self._set_fitted(learned)
+
+    def _question(self, method: str, name: str, X: object) -> Any:
+        """Return a question by the names of columns as a table."""
+        where = f"{self._name}.{method}"
+        return as_question(X, self._encodings[0], where=where, name=name)
 
     def _read(self, method: str, name: str, X: object) -> Question:
         where = f"{self._name}.{method}"

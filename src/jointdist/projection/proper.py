@@ -15,7 +15,7 @@ import numpy as np
 
 from jointdist._array import Index, Vector
 from jointdist.distributions.cell_support import CellSupport
-from jointdist.distributions.kde import gaussian_exponents, silverman_widths
+from jointdist.distributions.kde import mixture_density, silverman_widths, spread_between
 from jointdist.distributions.linear import LinearDistributions
 from jointdist.distributions.protocols import Projection
 from jointdist.distributions.quantiles import quantiles
@@ -23,7 +23,6 @@ from jointdist.projection.settings import SETTINGS
 
 __all__ = ["ProperDistributions"]
 
-_QUARTILES = 1.349  # the interquartile range of a normal distribution of variance one
 _WORKED = 1 << 20  # distances worked on at a time: 8 MB
 
 
@@ -107,24 +106,11 @@ class ProperDistributions(LinearDistributions):
         """Return the density of one distribution at points, or its logarithm."""
         cells = self.support
         variances = square + cells.variances
-        bells = gaussian_exponents(points, cells.centres, variances)
-        bells -= 0.5 * np.log(2 * np.pi * variances).sum(axis=1)
-        found: Vector
-        if not log:
-            found = np.exp(bells, out=bells) @ w
-            return found
-        with np.errstate(divide="ignore"):  # of no weight, and at infinity
-            bells += np.log(w)
-            top = bells.max(axis=1)
-            top = np.where(np.isfinite(top), top, 0.0)
-            found = np.log(np.exp(bells - top[:, None]).sum(axis=1)) + top
-        return found
+        return mixture_density(points, cells.centres, variances, w, log=log)
 
     def _bandwidths(self) -> Vector:
         """Return the bandwidths of each distribution, ``(q, d)``."""
-        low, high = np.moveaxis(self.quantile(np.array([0.25, 0.75])), 1, 0)
-        apart, spread = (high - low) / _QUARTILES, np.sqrt(self.variances())
-        spread = np.where(apart > 0, np.minimum(apart, spread), spread)
+        spread = spread_between(self.quantile(np.array([0.25, 0.75])), self.variances())
         least = SETTINGS.least_bandwidth * self.support.sample.density.widths
         size = self.effective_size()[:, None]
         width = self.support.points.width

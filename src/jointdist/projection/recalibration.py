@@ -154,7 +154,9 @@ class ConformalIntervals:
         return found
 
 
-def recalibrated(base: Distributions, recalibration: Recalibration) -> Conditional:
+def recalibrated(
+    base: Distributions, recalibration: Recalibration, index: Any = None
+) -> Conditional:
     """Return recalibrated distributions with conformal intervals.
 
     Parameters
@@ -163,9 +165,11 @@ def recalibrated(base: Distributions, recalibration: Recalibration) -> Condition
         Proper distributions of one column.
     recalibration : Recalibration
         The levels of held-out outcomes.
+    index : index of pandas, optional
+        The labels of the conditions.
     """
     mapped = base.reweighted(lambda dists: _mapped(dists, recalibration))
-    return Conditional(mapped, ConformalIntervals(base, recalibration))
+    return Conditional(mapped, ConformalIntervals(base, recalibration), index)
 
 
 def proper(dists: Distributions) -> Distributions:

@@ -1,13 +1,10 @@
 """Losses of the probability of an event, the lower the better."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike
 
 from jointdist._array import Vector
 from jointdist._rules import is_number, require
+from jointdist.data.events import Event
 from jointdist.distributions.conditional import Conditional
 from jointdist.distributions.device_answers import in_host_memory
 from jointdist.scores.outcomes import outcomes_of
@@ -15,7 +12,7 @@ from jointdist.scores.outcomes import outcomes_of
 __all__ = ["brier_score", "logistic_loss"]
 
 
-def brier_score(dist: Conditional, y: object, event: Callable[[Any], ArrayLike]) -> Vector:
+def brier_score(dist: Conditional, y: object, event: Event) -> Vector:
     """Return the squared errors of the probability of an event; lower is better.
 
     Parameters
@@ -24,7 +21,7 @@ def brier_score(dist: Conditional, y: object, event: Callable[[Any], ArrayLike])
         The distributions; an embedding is not divided by its mass.
     y : array, DataFrame or sequence of shape (q,) or (q, d)
         The observed outcomes.
-    event : callable
+    event : str or callable
         As in :meth:`~jointdist.Conditional.prob`. It is evaluated at the outcomes, too.
 
     Returns
@@ -48,7 +45,7 @@ def brier_score(dist: Conditional, y: object, event: Callable[[Any], ArrayLike])
 
 
 def logistic_loss(
-    dist: Conditional, y: object, event: Callable[[Any], ArrayLike], *, eta: float = 1e-12
+    dist: Conditional, y: object, event: Event, *, eta: float = 1e-12
 ) -> Vector:
     r"""Return the logistic losses of the probability of an event; lower is better.
 
@@ -61,7 +58,7 @@ def logistic_loss(
         The distributions; an embedding is not divided by its mass.
     y : array, DataFrame or sequence of shape (q,) or (q, d)
         The observed outcomes.
-    event : callable
+    event : str or callable
         As in :meth:`~jointdist.Conditional.prob`. It is evaluated at the outcomes, too.
     eta : float, default=1e-12
         The least probability, that of the paper by default.

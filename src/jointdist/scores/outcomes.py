@@ -1,15 +1,14 @@
 """Distributions and observed outcomes, checked."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from jointdist._array import Vector, to_numpy
 from jointdist._rules import Text, require
+from jointdist.data.events import Event, happens
 from jointdist.data.table import Rows
-from jointdist.distributions.arguments import decoded, numbers_of
 from jointdist.distributions.conditional import Conditional
 from jointdist.distributions.protocols import Distributions
 
@@ -48,16 +47,19 @@ class Outcomes(NamedTuple):
         """The first column of the outcomes, ``(q,)``."""
         return self.points[:, 0]
 
-    def happened(self, event: Callable[[Any], ArrayLike]) -> Vector:
+    def happened(self, event: Event) -> Vector:
         """Return one where an event happened, else zero.
 
         Parameters
         ----------
-        event : callable
+        event : str or callable
             As in :meth:`~jointdist.Conditional.prob`.
         """
-        points = decoded(self.dists.encoding, self.points)
-        return numbers_of("prob", "event", event, points, bool)
+        dists, where = self.dists, "Conditional.prob"
+        found = happens(
+            event, dists.encoding, self.points, where=where, name="event", side=dists.side
+        )
+        return found.astype(np.float64)
 
 
 def distributions_of(where: str, dist: Conditional) -> Distributions:

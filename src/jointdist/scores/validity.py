@@ -3,13 +3,10 @@
 Section 5 of the paper reports these numbers. Below zero means by more than rounding.
 """
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike
 
 from jointdist._array import Vector
+from jointdist.data.events import Event
 from jointdist.distributions.conditional import Conditional
 from jointdist.distributions.device_answers import in_host_memory
 from jointdist.scores.outcomes import distributions_of, or_nan
@@ -94,16 +91,14 @@ def indefinite_share(dist: Conditional) -> float:
     return float(or_nan(indefinite, missing).mean())
 
 
-def negative_probability_share(
-    dist: Conditional, event: Callable[[Any], ArrayLike]
-) -> float:
+def negative_probability_share(dist: Conditional, event: Event) -> float:
     """Return the share of distributions that give an event a probability below -1e-12.
 
     Parameters
     ----------
     dist : Conditional
         The distributions.
-    event : callable
+    event : str or callable
         As in :meth:`~jointdist.Conditional.prob`.
 
     Returns
