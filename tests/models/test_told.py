@@ -130,9 +130,7 @@ def test_chances_are_beta_binomial(k):
     seen = Seen(np.zeros(1), np.ones(1), 50, 0.1, 300)
     found = seen.chance_beyond(np.array([[float(k)]]), 40)
     assert_allclose(found, betabinom.sf(k - 1, 40, 1, 50), atol=1e-12)
-    assert_allclose(
-        seen.chance_novel(k, 40), betabinom.sf(k - 1, 40, 3, 298), atol=1e-12
-    )
+    assert_allclose(seen.chance_novel(k, 40), betabinom.sf(k - 1, 40, 3, 298), atol=1e-12)
 
 
 def test_ranges_are_joined_if_both_are_known():
@@ -147,6 +145,8 @@ def test_a_selected_kernel_that_loses_much_is_told():
     model = jd.JointDistribution(
         "auto", WIDE, max_rank=8, regularization=1e-2, random_state=0, verbose=0
     )
-    message = r"the kernel selected for X loses 0\.\d+ of its trace at rank 8.*Raise `max_rank`"
+    message = (
+        r"the kernel selected for X loses 0\.\d+ of its trace at rank 8.*Raise `max_rank`"
+    )
     with pytest.warns(jd.ToleranceWarning, match=message):
         model.fit(X, y)
