@@ -40,7 +40,9 @@ def model(kind: str) -> jd.JointDistribution | jd.DistributionRegressor:
     return MODELS[kind](random_state=0, verbose=0)
 
 
-def lettered(columns: int, seed: int, relevant: int | None = None) -> tuple[pd.DataFrame, ...]:
+def lettered(
+    columns: int, seed: int, relevant: int | None = None
+) -> tuple[pd.DataFrame, ...]:
     """Return a strong number beside columns of six categories, for a fit and for a test."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=4000)
@@ -62,7 +64,9 @@ def irrelevant() -> None:
             tables = [lettered(k, seed) for seed in range(SEEDS)]
             skills = [model(kind).fit(X, y).score(*new) for X, y, *new in tables]
             base = base or float(np.mean(skills))
-            console.print(f"{kind} k={k:2}: {np.mean(skills):.4f}  {np.mean(skills) / base:.3f}")
+            console.print(
+                f"{kind} k={k:2}: {np.mean(skills):.4f}  {np.mean(skills) / base:.3f}"
+            )
 
 
 def relevant() -> None:
@@ -106,7 +110,9 @@ def one_of_many(kind: str, categories: int = 5000, n: int = 20_000) -> None:
 
 def missing() -> None:
     """Print CRPS with missing entries, beside imputation and complete rows."""
-    heading("A fifth of the entries missing: CRPS, over that of imputation, of complete rows")
+    heading(
+        "A fifth of the entries missing: CRPS, over that of imputation, of complete rows"
+    )
     for name in SETS:
         file = SHARED / "data" / "uci" / name / "data.txt.gz"
         if not file.exists():
@@ -115,7 +121,9 @@ def missing() -> None:
         for kind in MODELS:
             found = np.array(list(_splits(np.loadtxt(file), kind)))
             own, imputed, complete = found.mean(axis=0)
-            console.print(f"{kind} {name}: {own:.4f}  {own / imputed:.3f}  {own / complete:.3f}")
+            console.print(
+                f"{kind} {name}: {own:.4f}  {own / imputed:.3f}  {own / complete:.3f}"
+            )
 
 
 def _splits(data: np.ndarray, kind: str) -> list[tuple[float, float, float]]:
@@ -149,7 +157,9 @@ def flights() -> None:
     for kind in MODELS:
         for labels in (False, True):
             code = f"import tables; tables.some_flights({kind!r}, {labels})"
-            subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parent)
+            subprocess.run(
+                [sys.executable, "-c", code], check=True, cwd=Path(__file__).parent
+            )
 
 
 def some_flights(kind: str, labels: bool) -> None:
@@ -182,9 +192,7 @@ def _memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
 
 
-PARTS = {
-    part.__name__: part for part in (irrelevant, relevant, many, missing, flights)
-}
+PARTS = {part.__name__: part for part in (irrelevant, relevant, many, missing, flights)}
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or PARTS:

@@ -36,7 +36,8 @@ def frame():
         {
             "x": np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n)),
             "c": rng.choice(["a", "b", None], size=n),
-            "t": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(9999, size=n), "h"),
+            "t": pd.Timestamp("2020-01-01")
+            + pd.to_timedelta(rng.integers(9999, size=n), "h"),
             "many": [f"k{i:02}" for i in many],
             "z": rng.normal(size=n),
         }
@@ -53,7 +54,13 @@ def test_complete_numbers_cost_nothing():
 def test_columns_of_numbers(frame):
     design, rows = learned(*frame)
     kinds = [type(part) for part in design.parts]
-    assert kinds == [MissingIndicator, CalendarCycle, CalendarCycle, CalendarCycle, Embedding]
+    assert kinds == [
+        MissingIndicator,
+        CalendarCycle,
+        CalendarCycle,
+        CalendarCycle,
+        Embedding,
+    ]
     cycles = [part.cycle for part in design.parts if isinstance(part, CalendarCycle)]
     assert cycles == ["time of day", "day of week", "day of year"]
     assert design.encoding.unused == (3,)
@@ -156,7 +163,9 @@ def test_ordered_categories_are_numbers():
     assert design.encoding.numeric
     table = rows.table()
     assert_array_equal(table[:3, 0], [0, 2, 1])
-    assert_array_equal(design.shown.decode_column(0, table[:, 0]), ["lo", "hi", "mid", None])
+    assert_array_equal(
+        design.shown.decode_column(0, table[:, 0]), ["lo", "hi", "mid", None]
+    )
 
 
 def test_numbers_alone_for_polynomials(frame):

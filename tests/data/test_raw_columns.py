@@ -49,7 +49,9 @@ def frames():
             "word": ["b", None, "a"],
             "colour": pl.Series(["red", "blue", None], dtype=pl.Categorical),
             "size": pl.Series(["lo", None, "hi"], dtype=pl.Enum(["lo", "hi"])),
-            "when": pl.Series(hours.to_pydatetime().tolist()[:2] + [None], dtype=pl.Datetime)
+            "when": pl.Series(
+                hours.to_pydatetime().tolist()[:2] + [None], dtype=pl.Datetime
+            )
             .dt.replace_time_zone("America/New_York")
             .cast(zone),
             "lasts": [timedelta(seconds=1), None, timedelta(seconds=90)],
@@ -138,7 +140,9 @@ def test_times_of_numpy():
 
 def test_zones_are_not_mixed():
     mixed = [[datetime(2020, 1, 1)], [datetime(2020, 1, 1, tzinfo=UTC)]]  # noqa: DTZ001
-    with pytest.raises(ValueError, match=r"of one time zone, or of none\. Got \['None', 'UT"):
+    with pytest.raises(
+        ValueError, match=r"of one time zone, or of none\. Got \['None', 'UT"
+    ):
         read(mixed)
     aware = pd.DataFrame({"t": pd.to_datetime(["2020-07-01"]).tz_localize("UTC")})
     naive = pd.DataFrame({"t": pd.to_datetime(["2020-07-01"])})
@@ -162,7 +166,9 @@ def test_times_may_be_asked_for_as_strings():
 
 
 def test_numbers_as_strings_are_numbers():
-    with pytest.warns(DataConversionWarning, match="numbers as strings in column 'a'; they"):
+    with pytest.warns(
+        DataConversionWarning, match="numbers as strings in column 'a'; they"
+    ):
         column = read(pd.DataFrame({"a": ["1.5", "-2", None]}))[0]
     assert column.kind == "number"
     assert_array_equal(column.values, [1.5, -2, np.nan])
@@ -198,7 +204,9 @@ def test_integers_that_are_not_exact_are_refused(data):
 
 
 def test_strings_and_numbers_are_not_mixed():
-    with pytest.raises(ValueError, match=r"of strings or of numbers in each column\. Got 'a'"):
+    with pytest.raises(
+        ValueError, match=r"of strings or of numbers in each column\. Got 'a'"
+    ):
         read([["a"], [1.0]])
 
 

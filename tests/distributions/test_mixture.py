@@ -179,6 +179,13 @@ def test_parts_of_mixtures_are_mixtures(mixture):
     assert_allclose(mixture.masses(), 1)
 
 
+def test_columns_of_mixtures_are_mixtures_of_columns(mixture):
+    column = Conditional(mixture)["y" if mixture.encoding.width == 1 else "y1"]
+    wanted = mixture.means()[:, -2 if mixture.encoding.width == 3 else 0]
+    assert_allclose(column.mean(), wanted)
+    assert_allclose(column.distributions.weights(), mixture.weights(), **CLOSE)
+
+
 def test_users_may_ask_mixtures_everything(mixture):
     dist = Conditional(mixture)
     assert "3 distributions" in repr(dist)

@@ -140,8 +140,8 @@ def test_pairs_have_the_columns_of_the_fit(model, method):
 @pytest.mark.parametrize(
     ("conditions", "message"),
     [
-        ({}, r"`x, y` must be given one or the other\. Got neither"),
-        ({"x": X, "y": Y}, r"`x, y` must be given one or the other\. Got both"),
+        ({}, r"`x, y, where` must be given one of them\. Got none"),
+        ({"x": X, "y": Y}, r"`x, y, where` must be given one of them\. Got x and y"),
         ({"x": np.zeros(2)}, r"`x` must be a table .*Reshape your data to \(1, "),
         ({"x": np.zeros((1, 2, 1))}, r"`x` must be a table of n rows and d columns"),
         (

@@ -1,6 +1,5 @@
 """Any table, in three libraries, through all that every estimator can do."""
 
-import io
 from datetime import timedelta
 
 import numpy as np
@@ -123,9 +122,10 @@ def _told(kind, convert, path):
     model.save(path)
     assert_allclose(numbers(jd.load(path), X_test), found["answers"], rtol=0, atol=0)
     hole = {**TEST[0], "full": [None] * 30}
-    found["integrated"] = numbers(model, convert({**hole, "full": pl.Series(
-        hole["full"], dtype=pl.Float64
-    ).to_numpy()}))
+    found["integrated"] = numbers(
+        model,
+        convert({**hole, "full": pl.Series(hole["full"], dtype=pl.Float64).to_numpy()}),
+    )
     if hasattr(model, "forget"):
         model.partial_fit(X_more, y_more)
         found["updated"] = numbers(model, X_test)
@@ -138,7 +138,9 @@ def _told(kind, convert, path):
 def test_libraries_agree(told, other):
     for question, answer in told["pandas"].items():
         assert np.isfinite(answer).all(), question
-        assert_allclose(told[other][question], answer, rtol=1e-9, atol=1e-9, err_msg=question)
+        assert_allclose(
+            told[other][question], answer, rtol=1e-9, atol=1e-9, err_msg=question
+        )
 
 
 def test_something_was_learned(told):

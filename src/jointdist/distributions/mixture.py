@@ -87,6 +87,11 @@ class Mixture:
         return self.base.encoding
 
     @property
+    def side(self) -> str:
+        """Whose columns they are: ``"y"`` or ``"x"``."""
+        return self.base.side
+
+    @property
     def is_discrete(self) -> bool:
         """Whether there is no density."""
         return self.base.is_discrete

@@ -78,7 +78,7 @@ def _out(
 
 
 def _columns(encoding: Encoding, seen: Seen, beyond: NDArray[np.bool_]) -> str:
-    """Return the columns that are farthest out, in words."""
+    """Return a description of the columns that are farthest out."""
     share = beyond.mean(axis=0)
     sides = (("below", seen.low), ("above", seen.high))
     found = []
