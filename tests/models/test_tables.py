@@ -11,6 +11,11 @@ from numpy.testing import assert_allclose
 
 import jointdist as jd
 
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::jointdist.UnseenCategoryWarning"),
+    pytest.mark.filterwarnings("ignore::jointdist.ToleranceWarning"),  # few landmarks
+]
+
 N = 160
 QUICK = jd.Selection(cv=0.3, scales="common", regularizations=(1e-3, 1e-1))
 COMMON = {"random_state": 0, "verbose": 0}
@@ -38,11 +43,17 @@ def table(n, seed):
     lost = rng.random((n, 5)) < 0.1
     columns = {
         "x": np.where(lost[:, 0], np.nan, x),
-        "whole": [None if gone else int(v) for v, gone in zip(many % 7, lost[:, 1])],
-        "level": [None if gone else "lmh"[v] for v, gone in zip(level, lost[:, 2])],
-        "colour": [None if gone else "rgb"[v] for v, gone in zip(colour, lost[:, 3])],
+        "whole": [
+            None if gone else int(v) for v, gone in zip(many % 7, lost[:, 1], strict=True)
+        ],
+        "level": [
+            None if gone else "lmh"[v] for v, gone in zip(level, lost[:, 2], strict=True)
+        ],
+        "colour": [
+            None if gone else "rgb"[v] for v, gone in zip(colour, lost[:, 3], strict=True)
+        ],
         "flag": many % 2 == 0,
-        "when": [None if gone else t for t, gone in zip(when, lost[:, 4])],
+        "when": [None if gone else t for t, gone in zip(when, lost[:, 4], strict=True)],
         "lasts": [timedelta(seconds=int(v)) for v in hours],
         "many": [f"k{v:02}" for v in many],
         "full": rng.normal(size=n),

@@ -129,11 +129,6 @@ class Mixture:
         components, groups = self.groups.take(rows)
         return Mixture(self.base.take(components), groups, self.conditions.take(rows))
 
-    @property
-    def side(self) -> str:
-        """Whose columns they are: ``"y"`` or ``"x"``."""
-        return self.base.side
-
     def reweighted(
         self, how: Callable[[LinearDistributions], LinearDistributions]
     ) -> "Mixture":
