@@ -157,9 +157,7 @@ def flights() -> None:
     for kind in MODELS:
         for labels in (False, True):
             code = f"import tables; tables.some_flights({kind!r}, {labels})"
-            subprocess.run(
-                [sys.executable, "-c", code], check=True, cwd=Path(__file__).parent
-            )
+            _alone(code)
 
 
 def some_flights(kind: str, labels: bool) -> None:

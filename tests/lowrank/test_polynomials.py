@@ -517,11 +517,20 @@ class TestEstimator:
         with pytest.raises(ValueError, match="`X` must be of at most 2,048 functions"):
             JPDL(1).fit(np.zeros((3, 2048)), [1, 2, 3])
 
-    def test_categories_are_refused(self):
+    def test_categories_of_y_are_refused(self):
         with pytest.raises(
-            ValueError, match=r"`X` must be numbers. Got categories in column 0"
+            ValueError, match=r"`Y` must be numbers. Got categories in column 0"
         ):
-            JPDL().fit([["a"], ["b"]], [1.0, 2.0])
+            JPDL().fit([[1.0], [2.0]], ["a", "b"])
+
+    def test_categories_of_x_are_embedded(self):
+        rng = np.random.default_rng(0)
+        code = rng.integers(3, size=300)
+        X, y = np.array(["a", "b", "c"])[code][:, None], code + 0.1 * rng.normal(size=300)
+        model = JPDL(1, random_state=0).fit(X, y)
+        assert_allclose(model.predict([["a"], ["b"], ["c"]]), [0, 1, 2], atol=0.1)
+        back = model.given(y=[0.0, 2.0])
+        assert_array_equal(back.mode(), ["a", "c"])
 
     @pytest.mark.parametrize(
         ("arguments", "message"),

@@ -273,10 +273,14 @@ def test_data_frames_with_categories(library, rng):
     assert model.n_features_in_ == 2
     with pytest.raises(ValueError, match="feature names should match"):
         model.predict(frame[["size", "color"]])
+    green = library({"color": ["green"], "size": [0.0]})
+    with pytest.warns(jd.UnseenCategoryWarning, match="1 in column 'color'"):
+        model.predict_proba(green)
+    model.set_params(unknown="error")
     with pytest.raises(
         ValueError, match=r"^JointClassifier.predict_proba: `X` must be of categories seen"
     ):
-        model.predict_proba(library({"color": ["green"], "size": [0.0]}))
+        model.predict_proba(green)
 
 
 def test_tables_may_be_coded_already():
@@ -480,7 +484,7 @@ def test_bad_rows_are_refused_and_leave_the_model_as_it_was(flowers):
         ((X, None), r"requires y to be passed, but the target y is None"),
         ((X, y[:5]), r"^JointClassifier: `y` must be as long as `X` \(60 rows\)"),
         ((X, X[:, 0]), r"Unknown label type: continuous"),
-        ((X * np.nan, y), r"^JointClassifier: `X` must be finite"),
+        ((X * np.inf, y), r"^JointClassifier: `X` must be finite"),
         ((X[:, 0], y), r"Reshape your data"),
         ((X, y, -np.ones(60)), r"^JointClassifier: `sample_weight` must be zero or"),
         ((X, y, np.ones(6)), r"`sample_weight` must be one number for each of the 60"),

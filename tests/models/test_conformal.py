@@ -365,7 +365,7 @@ def test_intervals_have_a_level():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_fit_that_fails_leaves_the_model_as_it_was(seed):
-    """A category that occurs only among the rows that are held back is refused."""
+    """A category that occurs only among the rows that are held back is refused, if asked."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(80, 1)), rng.normal(size=80)
     model = ConformalCalibration(joint(), random_state=0).fit(X, y)
@@ -381,6 +381,6 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was(seed):
     )[1]
     labels = np.where(np.arange(80) == held[0], "rare", "usual")[:, None]
     with pytest.raises(ValueError, match="rare"):
-        model.set_params(random_state=seed).fit(labels, y)
+        model.set_params(random_state=seed, estimator__unknown="error").fit(labels, y)
     assert model.estimator_ is before
     assert_array_equal(model.predict(X[:3]), answer)

@@ -148,7 +148,7 @@ def test_pairs_have_the_columns_of_the_fit(model, method):
             {"x": [["oak", 1.0]]},
             r"`x` must be numeric\. Got strings, as 'oak', in column 0",
         ),
-        ({"x": [[0.0, np.nan]]}, r"`x` must be finite, .*Got nan at row 0, column 1"),
+        ({"x": [[0.0, np.inf]]}, r"`x` must be finite, .*Got inf at row 0, column 1"),
         ({"y": X}, r"`y` must be a table of 1 columns\. Got 2"),
         ({"y": 1.0}, r"`y` must be a vector or a table of rows\. Got .*brackets"),
     ],

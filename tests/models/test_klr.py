@@ -250,8 +250,12 @@ def test_categories_and_numbers_in_data_frames(rng):
         r"^KernelLogisticRegression\.predict: `X` must be of categories seen in fit "
         r"\('blue', 'green', 'red'\)\. Got 'pink' at row 0, column 'colour'\.$"
     )
+    pink = pd.DataFrame({"size": [0.0], "colour": ["pink"]})
+    with pytest.warns(jd.UnseenCategoryWarning, match="1 in column 'colour'"):
+        models[0].predict(pink)
+    models[0].set_params(unknown="error")
     with pytest.raises(ValueError, match=message):
-        models[0].predict(pd.DataFrame({"size": [0.0], "colour": ["pink"]}))
+        models[0].predict(pink)
 
 
 def test_constant_columns(checkered):

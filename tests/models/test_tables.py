@@ -25,7 +25,9 @@ MODELS = {
     "embedding": jd.ConditionalMeanEmbedding(selection=QUICK, **COMMON),
     "regressor": jd.DistributionRegressor("kernel", **COMMON),
     "boosted": jd.DistributionRegressor(**COMMON),
-    "calibrated": jd.ConformalCalibration(jd.JointDistribution(selection=QUICK, **COMMON)),
+    "calibrated": jd.ConformalCalibration(
+        jd.JointDistribution(selection=QUICK, **COMMON), random_state=0
+    ),
     "classifier": jd.JointClassifier(selection=QUICK, **COMMON),
     "logistic": jd.KernelLogisticRegression(regularization=1e-2, **COMMON),
 }

@@ -782,7 +782,7 @@ class TestArguments:
             (np.ones((Q, 2)), "a table of 1 columns. Got 2"),
             (
                 np.append(np.ones(Q - 1), np.nan),
-                "finite, without NaN or infinity. Got nan at row 16",
+                r"complete, .*Got 1 missing in column 0, at rows 16",
             ),
             (["ash"] * Q, "numeric. Got"),
             (1.0, "a vector or a table of rows. Got 1.0"),

@@ -86,7 +86,8 @@ def learn_design(
     numbers_alone : bool, default=False
         Whether all categorical columns are embedded, as polynomials need numbers.
     as_is : bool, default=False
-        Whether each column becomes one number, as for a kernel that users give.
+        Whether each column becomes one number, as for a kernel that users give: missing
+        numbers are then neutral values, without an indicator.
     """
     if isinstance(data, Coded):
         return Design.plain(data.encoding), data.rows
@@ -96,7 +97,7 @@ def learn_design(
     codes, n = found, outcomes.y.n
     rule = f"as long as `X` ({len(codes)} rows)"
     require(len(codes) == n, where, "Y", rule, Text(f"{n} rows"))
-    if missing == "error" or as_is:
+    if missing == "error":
         shown.require_complete(codes, where, name)
     lost = [bool(np.isnan(column).any()) for column in codes.T]
     shown = _with_neutral(shown, codes, lost)
@@ -105,7 +106,7 @@ def learn_design(
     for i in range(shown.width):
         if shown.kind(i) == "time" and not as_is:
             parts += calendar_cycles(i, codes[:, i])
-        if lost[i] and shown.kind(i) != "category":
+        if lost[i] and shown.kind(i) != "category" and not as_is:
             parts.append(MissingIndicator(i))
     grouped, tables = "rows", None
     if embedded:

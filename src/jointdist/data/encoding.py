@@ -227,7 +227,7 @@ class Encoding:
         )
         got = Text(
             f"{missing.sum()} missing in column {', '.join(columns)}, at {several}; drop these "
-            "rows, as in X[~missing], or impute them"
+            "rows or impute them"
         )
         require(False, where, name, "complete, without missing values, NaN or None", got)
 

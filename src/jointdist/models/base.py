@@ -259,7 +259,7 @@ class DistributionEstimator(RegressorMixin, ExactUpdates):
         tags.target_tags.multi_output = True
         tags.regressor_tags.poor_score = True  # a skill of 0.5 is much, unlike an R² of it
         tags.input_tags.categorical = tags.input_tags.string = True
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = self.missing == "allow"
         return tags
 
     @abstractmethod

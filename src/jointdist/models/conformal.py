@@ -212,6 +212,7 @@ class ConformalCalibration(RegressorMixin, FittedState):
         tags = super().__sklearn_tags__()  # pyrefly: ignore[missing-attribute]
         tags.regressor_tags.poor_score = True  # a skill of 0.5 is much, unlike an R² of it
         tags.input_tags.categorical = tags.input_tags.string = True
+        tags.input_tags.allow_nan = getattr(self.estimator, "missing", "error") == "allow"
         return tags
 
     def _check(self) -> None:

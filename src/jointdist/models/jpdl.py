@@ -1,7 +1,7 @@
 """Joint polynomial distribution learning, JPDL (paper, appendix *Polynomial distributions*)."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -248,11 +248,6 @@ class PolynomialJointDistribution(JointEstimator):
         z = (a[:, :, None] * b[:, None, :]).reshape(len(a), -1)
         found: Vector = np.sum((z @ gram) * z, axis=1)
         return found
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = tags.input_tags.string = False
-        return tags
 
     def _check(self) -> None:
         require_selection(self._name, self.selection, self.verbose)

@@ -367,7 +367,7 @@ class KernelLogisticRegression(ClassifierMixin, FittedState):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # pyrefly: ignore[missing-attribute]
         tags.input_tags.categorical = tags.input_tags.string = True
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = self.missing == "allow"
         return tags
 
     def _read(
