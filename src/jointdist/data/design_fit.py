@@ -29,8 +29,9 @@ __all__ = ["Outcomes", "learn_design"]
 MOST_BESIDE = 32
 # The same for a column that is alone: trees can tell so many apart.
 MOST_ALONE = 250
-# The distance of a missing entry from the median, in standard deviations: no kernel can tell.
-_STEP = 2.0**-20
+# Steps in which a value for missing entries is looked for, in standard deviations.
+_STEP = 0.125
+_OFTEN = 0.01  # the share of rows from which on a value is taken often; a round number
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +139,7 @@ def _many(shown: Encoding, *, numbers_alone: bool) -> list[int]:
 def _with_neutral(shown: Encoding, codes: Vector, lost: list[bool]) -> Encoding:
     """Return the columns with a code for missing entries, where there are some.
 
-    Of numbers it is next to the median, and such that no entry has it. Of categories it is
+    Of numbers it is amid the others, and such that no entry has it. Of categories it is
     the code after all others.
     """
     if not any(lost):
@@ -155,13 +156,23 @@ def _with_neutral(shown: Encoding, codes: Vector, lost: list[bool]) -> Encoding:
 
 
 def _beside(seen: Vector) -> float:
-    """Return a number next to the median that is not among those seen."""
+    """Return a number amid those seen that is none of them, nor next to one of many.
+
+    The mean, between the quartiles. Were it next to a value that is taken often, the median
+    heuristic would take their distance for the unit of the column.
+    """
     if not len(seen):
         return 0.0
-    value, taken = float(np.median(seen)), set(seen.tolist())
-    step = max(float(np.std(seen)), abs(value) * _STEP, _STEP) * _STEP
-    while value in taken:
+    low, high = np.quantile(seen, (0.25, 0.75))
+    value, spread = float(np.clip(seen.mean(), low, high)), float(seen.std())
+    step = _STEP * (spread if spread > 0 else max(abs(value), 1.0))
+    values, counts = np.unique(seen, return_counts=True)
+    often = values[counts > _OFTEN * len(seen)]
+    while (np.abs(often - value) < step / 2).any():
         value += step
+    taken = set(values.tolist())
+    while value in taken:
+        value += step * _STEP**7
     return value
 
 

@@ -29,10 +29,8 @@ from jointdist.data.sample import Sample
 from jointdist.data.table import Rows, as_weights
 
 __all__ = [
-    "Missing",
     "PairedData",
     "TableOptions",
-    "Unknown",
     "read_pair",
     "read_question",
     "read_x",
@@ -45,8 +43,8 @@ __all__ = [
     "y_for_Y",
 ]
 
-Missing: TypeAlias = Literal["allow", "error"]
-Unknown: TypeAlias = Literal["prior", "error"]
+_Missing: TypeAlias = Literal["allow", "error"]
+_Unknown: TypeAlias = Literal["prior", "error"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -164,8 +162,8 @@ def table_options(model: Any, *, numbers_alone: bool = False) -> TableOptions:
         Whether its features need numbers.
     """
     where = type(model).__name__
-    require_kind(where, "missing", model.missing, Missing)
-    require_kind(where, "unknown", model.unknown, Unknown)
+    require_kind(where, "missing", model.missing, _Missing)
+    require_kind(where, "unknown", model.unknown, _Unknown)
     given = not isinstance(getattr(model, "kernel_x", "auto"), str)
     return TableOptions(model.missing, numbers_alone, given)
 
@@ -261,11 +259,10 @@ def read_pair(
             where, cv, groups, n=n, weights=weights, seed=seed, tables=tables
         )
     shown = Outcomes(y.rows, y.encoding, weights, seed=seed)
-    if folds is not None:
-        whole = folds.groups is not None and is_count(cv)
-        shown = replace(
-            shown, **({"groups": folds.groups} if whole else {"splits": folds.rows})
-        )
+    if folds is not None and folds.groups is not None and is_count(cv):
+        shown = replace(shown, groups=folds.groups)
+    elif folds is not None:
+        shown = replace(shown, splits=folds.rows)
     design, x = learn_design(X, shown, where=where, **how._asdict())
     categorical = design.shown.all_categorical
     sample = Sample.paired(x, y.rows, sample_weight, categorical=categorical)

@@ -1,12 +1,15 @@
 """The steps of a logistic regression: check, choose the kernel, reduce the rows, solve."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from jointdist._array import Vector
-from jointdist._rules import is_number, is_whole, require, require_kind
+from jointdist._rules import Text, is_number, is_whole, require, require_kind
+from jointdist.data.design import Design
 from jointdist.data.executor import Executor, executor_for
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
@@ -21,8 +24,11 @@ from jointdist.lowrank.reduction import Factoring
 from jointdist.models._arguments import require_arguments
 from jointdist.models._kernel_fits import is_exact
 from jointdist.models._labelled import LabelledData
+from jointdist.models.donors import find_donors
+from jointdist.models.event_rows import WeightedRows
 from jointdist.programs.feature_blocks import Blocks
 from jointdist.programs.logistic import LogisticSolution, logistic
+from jointdist.selection.logistic_loss import probabilities, scores_of
 from jointdist.selection.logistic_search import LogisticSearch, choose_logistic
 from jointdist.selection.settings import SETTINGS
 from jointdist.selection.specification import (
@@ -34,6 +40,7 @@ from jointdist.selection.specification import (
 __all__ = [
     "LogisticParameters",
     "ReducedLogistic",
+    "averaged_scores",
     "feature_blocks",
     "reduce_logistic",
     "require_logistic",
@@ -145,6 +152,37 @@ def reduce_logistic(
     kept = sample.owned() if sample.n <= model.support_size else None
     blocks = feature_blocks(model, basis, rows)
     return ReducedLogistic(data, selected, kernel, basis, blocks, kept)
+
+
+def averaged_scores(
+    scores: Callable[[Rows], Vector],
+    rows: Rows,
+    absent: NDArray[np.bool_],
+    kept: Sample | None,
+    design: Design,
+) -> Vector:
+    """Return the scores of the mean probabilities over donors of rows with missing entries.
+
+    Parameters
+    ----------
+    scores : callable
+        From complete rows to their scores.
+    rows : Rows
+        The rows, encoded.
+    absent : array of bool of shape (q, d)
+        Which entries of the table are missing.
+    kept : Sample, optional
+        The rows that donors are found among.
+    design : Design
+        What became of the columns of X.
+    """
+    rule = "complete: missing entries need a fit to at most `support_size` rows"
+    require(kept is not None, rows.where, rows.name, rule, Text("missing entries"))
+    assert kept is not None  # noqa: S101  # for type checkers
+    sample = WeightedRows(kept.x, kept.row_weights).positive()
+    found = find_donors(rows, absent, sample, design)
+    mean = found.groups.average(probabilities(scores(found.rows)))
+    return scores_of(mean[found.which])
 
 
 def feature_blocks(model: LogisticParameters, basis: Basis, rows: Rows) -> Blocks:

@@ -25,9 +25,7 @@ from jointdist.errors import ToleranceWarning, warn_user
 from jointdist.lowrank.basis import Basis
 from jointdist.lowrank.moments import Moments
 from jointdist.models._arguments import (
-    Missing,
     PairedData,
-    Unknown,
     read_pair,
     read_question,
     read_x,
@@ -108,8 +106,8 @@ class DistributionEstimator(RegressorMixin, ExactUpdates):
     """
 
     n_features_in_: int
-    missing: Missing
-    unknown: Unknown
+    missing: str
+    unknown: str
     regularization: Any  # a number, an array of them, or a string
     selection: Selection | None
     verbose: int

@@ -18,8 +18,6 @@ from jointdist.distributions.conditional import Conditional
 from jointdist.kernels import Delta, Kernel
 from jointdist.lowrank.factor import Pivoting
 from jointdist.models._arguments import (
-    Missing,
-    Unknown,
     read_question,
     require_columns,
 )
@@ -122,8 +120,8 @@ class JointClassifier(ClassifierMixin, FittedState):
         support_size: int = 65_536,
         class_weight: object = None,
         selection: Selection | None = None,
-        missing: Missing = "allow",
-        unknown: Unknown = "prior",
+        missing: str = "allow",
+        unknown: str = "prior",
         random_state: Seed = None,
         executor: Executor | None = None,
         verbose: int = 1,
@@ -161,11 +159,6 @@ class JointClassifier(ClassifierMixin, FittedState):
             the number of rows.
         groups : array, Series or sequence of shape (n,), optional
             The group of each row. Rows of a group are held out together.
-
-        Returns
-        -------
-        JointClassifier
-            The model itself.
         """
         labels = learn_labels(y, n=count_rows(_NAME, X), where=_NAME)
         table = encode_labels(_NAME, X, labels, sample_weight, self.class_weight)

@@ -18,9 +18,7 @@ from jointdist.lowrank.moments import Moments
 from jointdist.lowrank.randomized import SUBSAMPLE
 from jointdist.lowrank.reduction import Reduced, reduce_sample
 from jointdist.models._arguments import (
-    Missing,
     PairedData,
-    Unknown,
     require_arguments,
     require_numbers_alone,
     y_for_Y,
@@ -103,13 +101,8 @@ class ConditionalMeanEmbedding(DistributionEstimator):
     selection : Selection, optional
         As in :class:`~jointdist.JointDistribution`; constraints do not take part. For the
         energy score the missing mass is put at zero, as it is for means.
-    missing : {"allow", "error"}, default="allow"
-        Whether entries of X may be missing. In ``fit`` a missing number or time becomes a
-        neutral value beside an indicator, a missing category one of its own. At a question,
-        an entry of a column that was complete in ``fit`` is integrated out.
-    unknown : {"prior", "error"}, default="prior"
-        Whether questions may have categories that ``fit`` has not seen: nothing is known
-        about them, and a warning counts them.
+    missing, unknown : str
+        As in :class:`~jointdist.JointDistribution`.
     random_state : int, Generator, RandomState, optional
         The seed of pivots and of random choices of rows.
     executor : Executor, optional
@@ -185,8 +178,8 @@ class ConditionalMeanEmbedding(DistributionEstimator):
         grid_rows: int = 20_000,
         support_size: int = 65_536,
         selection: Selection | None = None,
-        missing: Missing = "allow",
-        unknown: Unknown = "prior",
+        missing: str = "allow",
+        unknown: str = "prior",
         random_state: Seed = None,
         executor: Executor | None = None,
         verbose: int = 1,

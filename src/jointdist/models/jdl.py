@@ -14,9 +14,7 @@ from jointdist.lowrank.factor import Pivoting
 from jointdist.lowrank.moments import Moments
 from jointdist.lowrank.reduction import Reduced, reduce_sample
 from jointdist.models._arguments import (
-    Missing,
     PairedData,
-    Unknown,
     require_arguments,
     require_exchangeable,
     require_numbers_alone,
@@ -190,8 +188,8 @@ class JointDistribution(JointEstimator):
         grid_rows: int = 20_000,
         support_size: int = 65_536,
         selection: Selection | None = None,
-        missing: Missing = "allow",
-        unknown: Unknown = "prior",
+        missing: str = "allow",
+        unknown: str = "prior",
         random_state: Seed = None,
         executor: Executor | None = None,
         verbose: int = 1,

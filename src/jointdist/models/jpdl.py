@@ -18,9 +18,7 @@ from jointdist.lowrank.moments import Moments
 from jointdist.lowrank.polynomials import Polynomials, orthonormal_polynomials
 from jointdist.lowrank.protocols import Features
 from jointdist.models._arguments import (
-    Missing,
     PairedData,
-    Unknown,
     require_arguments,
     require_numbers_alone,
     y_for_Y,
@@ -95,13 +93,8 @@ class PolynomialJointDistribution(JointEstimator):
         How degree and ridge are chosen if they are not given; as in
         :class:`~jointdist.JointDistribution`. Of the constraints only ``"tightened"`` takes
         part.
-    missing : {"allow", "error"}, default="allow"
-        Whether entries of X may be missing. In ``fit`` a missing number or time becomes a
-        neutral value beside an indicator, a missing category one of its own. At a question,
-        an entry of a column that was complete in ``fit`` is integrated out.
-    unknown : {"prior", "error"}, default="prior"
-        Whether questions may have categories that ``fit`` has not seen: nothing is known
-        about them, and a warning counts them.
+    missing, unknown : str
+        As in :class:`~jointdist.JointDistribution`.
     random_state : int, Generator, RandomState, optional
         The seed of random choices of rows.
     executor : Executor, optional
@@ -174,8 +167,8 @@ class PolynomialJointDistribution(JointEstimator):
         grid_rows: int = 20_000,
         support_size: int = 65_536,
         selection: Selection | None = None,
-        missing: Missing = "allow",
-        unknown: Unknown = "prior",
+        missing: str = "allow",
+        unknown: str = "prior",
         random_state: Seed = None,
         executor: Executor | None = None,
         verbose: int = 1,
@@ -203,11 +196,6 @@ class PolynomialJointDistribution(JointEstimator):
         ----------
         X, Y, sample_weight, groups
             As in :meth:`JointDistribution.fit <jointdist.JointDistribution.fit>`; numbers.
-
-        Returns
-        -------
-        PolynomialJointDistribution
-            The model itself.
         """
         self._check()
         data = self._read_fit(X, Y, sample_weight, groups)

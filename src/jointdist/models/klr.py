@@ -20,9 +20,7 @@ from jointdist.lowrank.basis import Basis, host_features
 from jointdist.lowrank.factor import Pivoting
 from jointdist.lowrank.moments import Precision
 from jointdist.models._arguments import (
-    Missing,
     PairedData,
-    Unknown,
     read_question,
     table_options,
 )
@@ -30,18 +28,16 @@ from jointdist.models._fitted_state import FittedState
 from jointdist.models._labelled import LabelledData, read_labelled
 from jointdist.models._logistic import (
     ReducedLogistic,
+    averaged_scores,
     feature_blocks,
     reduce_logistic,
     require_logistic,
     solve_logistic,
 )
-from jointdist.models.donors import find_donors
-from jointdist.models.event_rows import WeightedRows
 from jointdist.programs.logistic import LogisticSolution
 from jointdist.selection.logistic_loss import (
     log_probabilities,
     probabilities,
-    scores_of,
 )
 from jointdist.selection.specification import Selected, Selection
 
@@ -98,13 +94,8 @@ class KernelLogisticRegression(ClassifierMixin, FittedState):
         ``"energy"`` or ``"energy_score"``, half the Brier score; or a function of
         probabilities, of shape ``(q, K)``, and labels that returns a number, or one for
         each row. Subsamples of more rows are stratified, and weighted accordingly.
-    missing : {"allow", "error"}, default="allow"
-        Whether entries of X may be missing. In ``fit`` a missing number or time becomes a
-        neutral value beside an indicator, a missing category one of its own. At a question,
-        an entry of a column that was complete in ``fit`` is integrated out.
-    unknown : {"prior", "error"}, default="prior"
-        Whether questions may have categories that ``fit`` has not seen: nothing is known
-        about them, and a warning counts them.
+    missing, unknown : str
+        As in :class:`~jointdist.JointDistribution`.
     random_state : int, Generator, RandomState, optional
         The seed of pivots and of choices of rows.
     executor : Executor, optional
@@ -178,8 +169,8 @@ class KernelLogisticRegression(ClassifierMixin, FittedState):
         max_iter: int = 500,
         support_size: int = 65_536,
         selection: Selection | None = None,
-        missing: Missing = "allow",
-        unknown: Unknown = "prior",
+        missing: str = "allow",
+        unknown: str = "prior",
         random_state: Seed = None,
         executor: Executor | None = None,
         verbose: int = 1,
@@ -217,11 +208,6 @@ class KernelLogisticRegression(ClassifierMixin, FittedState):
         groups : array, Series or sequence of shape (n,), optional
             The group of each row. Rows of a group depend on each other: they are held out
             together, wherever rows are.
-
-        Returns
-        -------
-        KernelLogisticRegression
-            The model itself.
         """
         require_logistic(self)
         auto = isinstance(self.regularization, str)
@@ -425,13 +411,7 @@ class KernelLogisticRegression(ClassifierMixin, FittedState):
         rows, absent = read_question(self, design, X, where=where)
         if absent is None:
             return self._scores_at(rows)
-        rule = f"complete: missing entries need a fit to at most {self.support_size:,} rows"
-        require(self._kept is not None, where, "X", rule, Text("missing entries"))
-        assert self._kept is not None  # noqa: S101  # for type checkers
-        sample = WeightedRows(self._kept.x, self._kept.row_weights).positive()
-        found = find_donors(rows, absent, sample, design)
-        mean = found.groups.average(probabilities(self._scores_at(found.rows)))
-        return scores_of(mean[found.which])
+        return averaged_scores(self._scores_at, rows, absent, self._kept, design)
 
     def _scores_at(self, rows: Rows) -> Vector:
         """Return the scores of encoded rows."""

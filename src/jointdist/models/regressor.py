@@ -21,9 +21,7 @@ from jointdist.distributions.device_answers import answering
 from jointdist.distributions.protocols import Distributions
 from jointdist.kernels import Kernel
 from jointdist.models._arguments import (
-    Missing,
     PairedData,
-    Unknown,
     read_pair,
     read_question,
     read_x,
@@ -102,13 +100,8 @@ class DistributionRegressor(RegressorMixin, FittedState):
         Rows that are never held out have no residuals. Location, scale, and the distribution
         of residuals are all learned by these folds; kernel ridge regression leaves rows out
         one by one if folds are random.
-    missing : {"allow", "error"}, default="allow"
-        Whether entries of X may be missing. In ``fit`` a missing number or time becomes a
-        neutral value beside an indicator, a missing category one of its own. At a question,
-        an entry of a column that was complete in ``fit`` is integrated out.
-    unknown : {"prior", "error"}, default="prior"
-        Whether questions may have categories that ``fit`` has not seen: nothing is known
-        about them, and a warning counts them.
+    missing, unknown : str
+        As in :class:`~jointdist.JointDistribution`.
     random_state : int, Generator, RandomState, optional
         The seed of pivots, of choices of rows, and of regressors without one.
     executor : Executor, optional
@@ -167,8 +160,8 @@ class DistributionRegressor(RegressorMixin, FittedState):
         *,
         kernel_x: Kernel | str = "auto",
         cv: Any = 5,
-        missing: Missing = "allow",
-        unknown: Unknown = "prior",
+        missing: str = "allow",
+        unknown: str = "prior",
         random_state: Seed = None,
         executor: Executor | None = None,
         verbose: int = 1,
@@ -201,11 +194,6 @@ class DistributionRegressor(RegressorMixin, FittedState):
         groups : array, Series or sequence of shape (n,), optional
             The group of each row. Rows of a group depend on each other, and are held out
             together.
-
-        Returns
-        -------
-        DistributionRegressor
-            The model itself.
         """
         self._check()
         seed, folds = self.random_state, {"cv": self.cv, "groups": groups}
