@@ -169,6 +169,9 @@ def test_times_may_be_asked_for_as_strings():
         ValueError, match=r"of times\. Got 'yesterday' at row 0, column 't'"
     ):
         encoding.read(pd.DataFrame({"t": ["yesterday"]}), where="given", name="x")
+    offset = pd.DataFrame({"t": ["2020-07-02T18:30+02:00"]})
+    with pytest.raises(ValueError, match=r"of times without an offset\. Got '2020-07-02T1"):
+        encoding.read(offset, where="given", name="x")
 
 
 def test_numbers_as_strings_are_numbers():

@@ -1,6 +1,7 @@
 """The codes of one column: its categories, and times of another time zone."""
 
 import math
+import re
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, TypeAlias
 from zoneinfo import ZoneInfo
@@ -14,6 +15,8 @@ from jointdist.data.raw_columns import Kind, RawColumn
 __all__ = ["Caller", "Categories", "learn_categories", "read_codes"]
 
 Categories: TypeAlias = tuple[Any, ...]
+
+_OFFSET = re.compile(r"T.*(Z|[+-]\d\d:?\d\d)$")  # of a time zone, as 18:30+02:00
 
 
 class Caller(NamedTuple):
@@ -142,6 +145,10 @@ def _parsed_times(column: RawColumn, caller: Caller) -> RawColumn:
     for row, value in enumerate(column.values):
         if value is None:
             continue
+        if _OFFSET.search(str(value)):
+            caller.refuse(
+                "of times without an offset", f"{value!r} at row {row}, {caller.at}"
+            )
         try:
             found[row] = np.datetime64(value, "us").astype(np.int64) / 1e6
         except (TypeError, ValueError):

@@ -33,8 +33,8 @@ class Question(NamedTuple):
     rows : Rows
         The rows, encoded.
     absent : array of bool of shape (q, d), optional
-        Which entries of the table are missing in columns that were complete in ``fit``; None
-        if none is.
+        Which entries of the table are integrated out: missing ones in columns that were
+        complete in ``fit``, and categories that it has not seen; None if none is.
     """
 
     rows: Rows
@@ -157,7 +157,7 @@ class Design:
         own = [part for part in self.parts if part.column == i]
         for part in own:
             if isinstance(part, Embedding):
-                told += f", embedded by {part.width} means of Y"
+                told += f", embedded by {part.width} mean{'s' * (part.width > 1)} of Y"
             elif isinstance(part, CalendarCycle):
                 told += f", {part.cycle}"
         embedded = any(isinstance(part, Embedding) for part in own)
@@ -179,8 +179,8 @@ class Design:
     ) -> Question:
         """Return rows at which a model is asked.
 
-        Categories that were not seen in ``fit`` are such that nothing is known about them;
-        a warning counts them.
+        Nothing is known about categories that were not seen in ``fit``: a warning counts
+        them, and they are integrated out.
 
         Parameters
         ----------
@@ -202,10 +202,13 @@ class Design:
             return self._of_rows(found, where, name)
         if missing == "error":
             shown.require_complete(found, where, name)
-        self._warn_unseen(found, where, name)
         absent = np.isnan(found)
         if self.complete:
             absent &= np.array(self.complete)
+        unseen = self._unseen(found)
+        if unseen.any():
+            self._warn_unseen(unseen, where, name)
+            absent, found = absent | unseen, np.where(unseen, np.nan, found)
         rows = self._rows(found, None, where, name)
         return Question(rows, absent if absent.any() else None)
 
@@ -300,19 +303,24 @@ class Design:
             found[i] = last if neutral is None else neutral
         return found
 
-    def _warn_unseen(self, codes: Vector, where: str, name: str) -> None:
+    def _unseen(self, codes: Vector) -> NDArray[np.bool_]:
+        """Tell which entries are categories that were not seen in ``fit``."""
+        last = [np.inf if known is None else len(known) for known in self.shown.categories]
+        found: NDArray[np.bool_] = codes > np.array(last)
+        return found
+
+    def _warn_unseen(self, unseen: NDArray[np.bool_], where: str, name: str) -> None:
         """Warn of categories that were not seen in ``fit``, and count them."""
-        told = []
-        for i, known in enumerate(self.shown.categories):
-            count = 0 if known is None else int(np.sum(codes[:, i] > len(known)))
-            if count:
-                told.append(f"{count:,} in column {self.shown.label(i)}")
-        if told:
-            msg = (
-                f"{where}: `{name}` has categories that `fit` has not seen: {', '.join(told)}. "
-                'Nothing is known about them. Refuse them by unknown="error".'
-            )
-            warn_user(msg, UnseenCategoryWarning)
+        counts = enumerate(unseen.sum(axis=0).tolist())
+        told = [
+            f"{count:,} in column {self.shown.label(i)}" for i, count in counts if count
+        ]
+        msg = (
+            f"{where}: `{name}` has categories that `fit` has not seen: {', '.join(told)}. "
+            "Nothing is known about them: they are integrated out, as missing entries are. "
+            'Refuse them by unknown="error".'
+        )
+        warn_user(msg, UnseenCategoryWarning)
 
 
 def fold_of(z: Vector, seed: int) -> Index:

@@ -343,7 +343,10 @@ def read_x(model: Any, design: Design, X: object, *, where: str, name: str = "X"
     model, design, X, where, name
         As in :func:`read_question`.
     """
-    found = read_question(model, design, X, where=where, name=name)
+    X = as_question(X, design.shown, where=where, name=name)
+    require_columns(model, X)
+    vector = name == "x" and model.n_features_in_ == 1
+    found = design.ask(X, where=where, name=name, vector=vector, unknown="error")
     if found.absent is not None:
         codes = np.where(found.absent, np.nan, 0.0)
         design.shown.require_complete(codes, where, name)

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jointdist._array import Vector, to_numpy
-from jointdist.data.design import Question
-from jointdist.data.encoding import Encoding
+from jointdist.data.design import Design, Question
 from jointdist.distributions.protocols import Conditions
 from jointdist.distributions.seen import Seen
 from jointdist.errors import OutOfDistributionWarning, warn_user
@@ -18,7 +17,7 @@ __all__ = ["warn_if_novel"]
 _MOST = 4096  # questions that are looked at in a call: a time budget
 _SHARE = 0.05  # of the questions that may be out of distribution without a warning
 _ALARMS = 0.005  # the share of calls with a false alarm, at most
-_NAMED = 3  # columns that are named
+_NAMED, _TOLD = 3, 0.005  # columns that are named, and the share of rows from which on
 
 
 def warn_if_novel(
@@ -55,7 +54,7 @@ def warn_if_novel(
     out = _out(seen, beyond, novel)
     if out.mean() > _SHARE:
         count = f"{out.sum():,}" if q <= _MOST else f"about {int(out.mean() * q):,}"
-        why = _columns(fitted.design_x.encoding, seen, beyond & out[:, None, None])
+        why = _columns(fitted.design_x, seen, beyond & out[:, None, None])
         msg = (
             f"{where}: {count} of {q:,} rows of X are out of distribution: {why}. "
             "Distributions there rest on few rows of the fit, or on none. Look at "
@@ -77,16 +76,17 @@ def _out(
     return out
 
 
-def _columns(encoding: Encoding, seen: Seen, beyond: NDArray[np.bool_]) -> str:
+def _columns(design: Design, seen: Seen, beyond: NDArray[np.bool_]) -> str:
     """Return a description of the columns that are farthest out."""
-    share = beyond.mean(axis=0)
+    share, titles = beyond.mean(axis=0), design.shown.titles("x")
     sides = (("below", seen.low), ("above", seen.high))
     found = []
     for place in np.argsort(-share, axis=None, kind="stable")[:_NAMED]:
         side, column = np.unravel_index(place, share.shape)
-        if share[side, column] > 0:
-            word, end = sides[int(side)]
-            title = encoding.titles("x")[int(column)]
-            part = f"{title} is {word} the range seen ({end[column]:.6g})"
+        if share[side, column] >= _TOLD:
+            (word, ends), i = sides[int(side)], int(column)
+            end = design.shown.decode_column(i, ends[i : i + 1])[0]
+            limit = f"{end:.6g}" if isinstance(end, float) else str(end)
+            part = f"{titles[i]} is {word} the range seen ({limit})"
             found.append(f"{part} in {share[side, column]:.0%} of the rows")
     return "; ".join(found) or "no column by itself, but they are far from all rows seen"
