@@ -34,7 +34,7 @@ def frame():
     many = rng.integers(50, size=n)
     return pd.DataFrame(
         {
-            "x": np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n)),
+            "x": np.where(rng.random(n) < 0.2, np.nan, rng.normal(size=n)),
             "c": rng.choice(["a", "b", None], size=n),
             "t": pd.Timestamp("2020-01-01")
             + pd.to_timedelta(rng.integers(9999, size=n), "h"),
@@ -94,7 +94,7 @@ def test_the_neutral_value_is_nobodys():
     design, rows = learned(x[:, None])
     assert rows.table()[3, 0] != 0
     assert_array_equal(design.shown.decode_column(0, rows.table()[:, 0]), x)
-    assert learned(np.full((4, 1), np.nan))[1].table()[0, 1] == 1
+    assert learned(np.full((60, 1), np.nan))[1].table()[0, 1] == 1
 
 
 def test_the_neutral_value_is_amid_the_others():
@@ -169,8 +169,45 @@ def test_unseen_categories(frame):
     with pytest.raises(ValueError, match=r"of categories seen in fit \('a', 'b'\)"):
         design.pair(query, outcomes, where="partial_fit", name="X")
     query["c"] = "a"
-    found = design.pair(query, outcomes, where="partial_fit", name="X").table()
+    with pytest.warns(UnseenCategoryWarning, match="partial_fit.* 1 in column 'many'"):
+        found = design.pair(query, outcomes, where="partial_fit", name="X").table()
     assert_array_equal(found[0, list(design.encoded_columns(3))[1:]], 0)
+
+
+def test_few_missing_entries_are_integrated_out():
+    """A group of a few rows tells too little about rows like them."""
+    x = np.random.default_rng(0).normal(size=(400, 2))
+    x[:9, 0] = x[:60, 1] = np.nan
+    design, rows = learned(x)
+    assert [part.column for part in design.parts] == [1]
+    assert rows.d == 3
+    absent = asked(design, np.full((1, 2), np.nan)).absent
+    assert_array_equal(absent, [[True, False]])
+
+
+def test_rows_of_no_weight_do_not_count(frame):
+    table, y = frame
+    more = table.assign(c="new", many="rare", x=50.0, z=np.nan)
+    w = np.r_[np.ones(len(y)), np.zeros(len(y))]
+    rows = as_rows(np.r_[y, y][:, None], where="fit", name="Y")
+    outcomes = Outcomes(rows, Encoding((None,)), w, seed=1)
+    both, _ = learn_design(pd.concat([table, more]), outcomes, where="fit")
+    alone, _ = learned(table, y)
+    assert both.shown.categories == alone.shown.categories
+    assert both.shown.neutral[:3] == alone.shown.neutral[:3]
+    assert both.complete == alone.complete
+    with pytest.warns(UnseenCategoryWarning, match="1 in column 'many'"):
+        asked(both, table[:1].assign(many="rare"))
+
+
+def test_an_entry_may_have_the_value_of_missing_ones():
+    x = np.r_[np.zeros(60), np.ones(60), np.full(60, np.nan)][:, None]
+    design, _ = learned(x)
+    neutral = design.shown.neutral[0]
+    rows = as_rows(np.zeros((2, 1)), where="partial_fit", name="Y")
+    found = design.pair([[neutral], [np.nan]], rows, where="partial_fit", name="X").table()
+    assert_array_equal(np.isnan(design.shown.decode_column(0, found[:, 0])), [False, True])
+    assert_array_equal(found[:, 1], [0, 1])
 
 
 def test_ordered_categories_are_numbers():

@@ -71,8 +71,8 @@ def test_three_libraries_hold_the_same():
     assert encoding.zone(6) == "America/New_York"
     assert encoding.categories[3:6] == (("a", "b"), ("blue", "red"), ("lo", "hi"))
     assert_array_equal(codes[:, 5], [0, np.nan, 1])
-    clock = np.datetime64("2020-06-01T18:00", "s").astype(float)
-    assert codes[1, 6] == clock
+    moment = np.datetime64("2020-06-01T22:00", "s").astype(float)  # in UTC
+    assert codes[1, 6] == moment
     assert_array_equal(codes[:, 7], [1, np.nan, 90])
 
 
@@ -158,6 +158,56 @@ def test_zones_are_not_mixed():
         plain.read(aware, where="given", name="x")
     berlin = pd.DataFrame({"t": aware["t"].dt.tz_convert("Europe/Berlin")})
     assert_array_equal(zones.read(berlin, where="given", name="x"), codes)
+
+
+def test_the_repeated_hour_has_two_moments():
+    """When clocks are set back, an hour comes twice; instants tell them apart."""
+    moments = pd.Series(pd.date_range("2021-10-30", periods=200, freq="15min", tz="UTC"))
+    zurich = pd.DataFrame({"t": moments.dt.tz_convert("Europe/Zurich")})
+    encoding, codes = learn_types(zurich, where="fit", name="X")
+    assert_array_equal(np.diff(codes[:, 0]), 900)
+    utc = encoding.read(pd.DataFrame({"t": moments}), where="given", name="x")
+    assert_array_equal(utc, codes)
+    fixed = pd.DataFrame({"t": moments.dt.tz_convert("+01:00")})
+    assert_array_equal(encoding.read(fixed, where="given", name="x"), codes)
+    shown = encoding.decode_column(0, codes[:, 0])
+    assert_array_equal(shown, zurich["t"].dt.tz_localize(None).to_numpy("datetime64[us]"))
+    found = learn_types(fixed, where="fit", name="X")[0]
+    assert found.decode_column(0, codes[:1, 0])[0] == np.datetime64("2021-10-30T01:00")
+
+
+def test_dates_as_strings_are_times():
+    frame = pd.DataFrame({"d": ["2020-01-01", None, "2020-02-01 06:30"]})
+    with pytest.warns(DataConversionWarning, match="has dates as strings in column 'd'"):
+        column = read(frame)[0]
+    assert column.kind == "time"
+    assert_array_equal(column.missing, [False, True, False])
+    assert kinds(pd.DataFrame({"d": ["2020-02-31", "2020-01-01"]})) == ["category"]
+
+
+def test_labels_that_are_objects_are_texts():
+    frame = pd.DataFrame({"bin": pd.cut([1.0, 2.0, 3.0], [0, 1.5, 4])})
+    encoding, codes = learn_types(frame, where="fit", name="X")
+    assert encoding.categories == (("(0.0, 1.5]", "(1.5, 4.0]"),)
+    assert_array_equal(codes[:, 0], [0, 1, 1])
+
+
+def test_columns_without_any_entry():
+    frames = pd.DataFrame({"a": [None, None]}), pl.DataFrame({"a": [None, None]})
+    for frame in (*frames, pa.table({"a": pa.nulls(2)})):
+        assert np.isnan(read(frame)[0].values).all()
+
+
+def test_dictionaries_of_chunks_are_unified():
+    kind = pa.dictionary(pa.int32(), pa.string(), ordered=True)
+    chunks = [
+        pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), words, ordered=True)
+        for codes, words in (([0, 1], ["lo", "hi"]), ([2], ["lo", "hi", "top"]))
+    ]
+    table = pa.table({"a": pa.chunked_array(chunks, type=kind)})
+    encoding, codes = learn_types(table, where="fit", name="X")
+    assert encoding.categories == (("lo", "hi", "top"),)
+    assert_array_equal(codes[:, 0], [0, 1, 2])
 
 
 def test_times_may_be_asked_for_as_strings():

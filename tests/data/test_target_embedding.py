@@ -59,6 +59,29 @@ def test_what_says_nothing_is_not_embedded():
     assert learn_embedding(0, one_each, 600, y, None, folds=folds) is None
 
 
+def test_a_mean_that_folds_do_not_find_is_dropped():
+    """Fitted rows would be told nothing, and questions something that nobody has seen."""
+    rng = np.random.default_rng(7)
+    for _ in range(30):
+        codes, y, _ = effects(rng, categories=40, n=160, between=0.5)
+        folds = OutOfFold.of(rng.integers(5, size=160))
+        found = learn_embedding(0, codes, 40, y[:, None], None, folds=folds)
+        if found is not None:
+            alive = np.abs(found.tables).max(axis=1) > 0
+            assert (alive[1:].mean(axis=0) > 0.5).all()
+
+
+def test_small_weights_are_of_mean_one():
+    rng = np.random.default_rng(8)
+    codes, y, _ = effects(rng, categories=10, n=200)
+    folds = OutOfFold.of(rng.integers(5, size=200))
+    one, two = (
+        learn_embedding(0, codes, 10, y[:, None], np.full(200, w), folds=folds)
+        for w in (1.0, 1 / 200)
+    )
+    assert_allclose(one.tables, two.tables)
+
+
 def test_spread_is_told_if_it_differs():
     rng = np.random.default_rng(3)
     codes = rng.integers(20, size=4000)

@@ -42,7 +42,7 @@ def table(n, seed):
     hours = rng.integers(20_000, size=n)
     when = pd.Timestamp("2020-01-01") + pd.to_timedelta(hours, unit="h")
     y = x + level + colour + np.cos(hours * np.pi / 12) + 0.3 * rng.normal(size=n)
-    lost = rng.random((n, 5)) < 0.1
+    lost = rng.random((n, 5)) < [0.4, 0.1, 0.1, 0.4, 0.1]  # many or few
     columns = {
         "x": np.where(lost[:, 0], np.nan, x),
         "whole": [
@@ -157,7 +157,7 @@ def test_libraries_agree(told, other):
 
 
 def test_something_was_learned(told):
-    assert told["pandas"]["score"] > 0.2
+    assert told["pandas"]["score"] > 0.1
 
 
 def test_what_is_updated_changes(told):

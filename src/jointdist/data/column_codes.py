@@ -2,9 +2,7 @@
 
 import math
 import re
-from datetime import datetime, timedelta
 from typing import Any, NamedTuple, TypeAlias
-from zoneinfo import ZoneInfo
 
 import numpy as np
 
@@ -109,8 +107,10 @@ def read_codes(
     if column.kind != kind:
         rule = "numeric" if kind == "number" else f"of {kind}s"
         caller.refuse(rule, f"{_words(column)} in {caller.at}")
-    if kind == "time" and column.zone != zone:
-        return _on_clock(column, zone, caller)
+    if kind == "time" and (column.zone is None) != (zone is None):
+        rule = "without a time zone" if zone is None else f"of zone {zone}"
+        got = f"{column.zone or 'times without a zone'} in {caller.at}"
+        caller.refuse(f"of times {rule}", got)
     return np.asarray(column.values)
 
 
@@ -154,22 +154,3 @@ def _parsed_times(column: RawColumn, caller: Caller) -> RawColumn:
         except (TypeError, ValueError):
             caller.refuse("of times", f"{value!r} at row {row}, {caller.at}")
     return RawColumn("time", found)
-
-
-def _on_clock(column: RawColumn, zone: str | None, caller: Caller) -> Vector:
-    """Return times on the clock of another time zone."""
-    if zone is None or column.zone is None:
-        rule = "without a time zone" if zone is None else f"of zone {zone}"
-        got = f"{column.zone or 'times without a zone'} in {caller.at}"
-        caller.refuse(f"of times {rule}", got)
-    start = datetime(1970, 1, 1)  # noqa: DTZ001  # on the clock
-    here, there = (ZoneInfo(str(one)) for one in (column.zone, zone))
-    values, which = np.unique(column.values, return_inverse=True)
-    moved = np.full(len(values), np.nan)
-    for i, seconds in enumerate(values.tolist()):
-        if not math.isnan(seconds):
-            clock = (start + timedelta(seconds=seconds)).replace(tzinfo=here)
-            moved[i] = (
-                clock.astimezone(there).replace(tzinfo=None) - start
-            ).total_seconds()
-    return np.asarray(moved[which.ravel()])

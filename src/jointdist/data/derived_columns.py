@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jointdist._array import Vector
+from jointdist.data.time_zones import on_clock
 
 __all__ = ["CalendarCycle", "MissingIndicator", "calendar_cycles"]
 
@@ -51,10 +52,13 @@ class CalendarCycle:
         The column of times.
     cycle : str
         The period: ``"time of day"``, ``"day of week"`` or ``"day of year"``.
+    zone : str, optional
+        The time zone on whose clock the place is read; None if times have none.
     """
 
     column: int
     cycle: str
+    zone: str | None = None
 
     @property
     def width(self) -> int:
@@ -67,14 +71,16 @@ class CalendarCycle:
         Parameters
         ----------
         codes : array of shape (n,)
-            Seconds on the clock, NaN where missing.
+            Seconds since 1970, NaN where missing.
         """
-        angle = 2 * np.pi * np.mod(codes / _PERIODS[self.cycle], 1.0)
+        angle = 2 * np.pi * np.mod(on_clock(codes, self.zone) / _PERIODS[self.cycle], 1.0)
         found = np.stack([np.cos(angle), np.sin(angle)], axis=1)
         return np.where(np.isnan(found), 0.0, found)
 
 
-def calendar_cycles(column: int, codes: Vector) -> list[CalendarCycle]:
+def calendar_cycles(
+    column: int, codes: Vector, zone: str | None = None
+) -> list[CalendarCycle]:
     """Return the periods of the calendar that times of a column vary over.
 
     The time of day and the day of the week, if they are not always the same; the day of the
@@ -85,7 +91,9 @@ def calendar_cycles(column: int, codes: Vector) -> list[CalendarCycle]:
     column : int
         The column.
     codes : array of shape (n,)
-        Seconds on the clock, NaN where missing.
+        Seconds since 1970, NaN where missing.
+    zone : str, optional
+        Their time zone.
 
     Examples
     --------
@@ -95,7 +103,7 @@ def calendar_cycles(column: int, codes: Vector) -> list[CalendarCycle]:
     >>> [cycle.cycle for cycle in calendar_cycles(0, daily)]
     ['day of week']
     """
-    seen = codes[~np.isnan(codes)]
+    seen = on_clock(codes[~np.isnan(codes)], zone)
     if not len(seen):
         return []
     day, week = np.mod(seen, _DAY), np.floor(np.mod(seen, 7 * _DAY) / _DAY)
@@ -104,4 +112,4 @@ def calendar_cycles(column: int, codes: Vector) -> list[CalendarCycle]:
         "day of week": bool((week != week[0]).any()),
         "day of year": bool(np.ptp(seen) > _YEAR),
     }
-    return [CalendarCycle(column, cycle) for cycle, varies in vary.items() if varies]
+    return [CalendarCycle(column, cycle, zone) for cycle, varies in vary.items() if varies]

@@ -34,7 +34,7 @@ class Question(NamedTuple):
         The rows, encoded.
     absent : array of bool of shape (q, d), optional
         Which entries of the table are integrated out: missing ones in columns that were
-        complete in ``fit``, and categories that it has not seen; None if none is.
+        complete in ``fit``, or nearly so, and categories that it has not seen; None if none.
     """
 
     rows: Rows
@@ -55,6 +55,9 @@ class Design:
         What the other columns are made of.
     complete : tuple of bool, default=()
         Which columns of the table had no missing entry; empty if all.
+    integrated : tuple of bool, default=()
+        Which columns had no or so few missing entries that these are integrated out in
+        questions; empty if all.
     seed : int, default=0
         The seed of the folds of rows.
     grouped : {"rows", "groups", "splits"}, default="rows"
@@ -65,6 +68,7 @@ class Design:
     encoding: Encoding
     parts: tuple[MissingIndicator | CalendarCycle | Embedding, ...] = ()
     complete: tuple[bool, ...] = ()
+    integrated: tuple[bool, ...] = ()
     seed: int = 0
     grouped: str = "rows"
 
@@ -129,12 +133,8 @@ class Design:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Design):
             return NotImplemented
-        same = (self.shown, self.encoding, self.complete, self.grouped) == (
-            other.shown,
-            other.encoding,
-            other.complete,
-            other.grouped,
-        )
+        fields = ("shown", "encoding", "complete", "integrated", "seed", "grouped")
+        same = all(getattr(self, name) == getattr(other, name) for name in fields)
         pairs = list(zip(self.parts, other.parts, strict=False))
         return same and len(self.parts) == len(other.parts) and all(map(_alike, pairs))
 
@@ -162,7 +162,7 @@ class Design:
                 told += f", {part.cycle}"
         embedded = any(isinstance(part, Embedding) for part in own)
         if i in self.encoding.unused and not embedded:
-            told += ", says nothing about Y"
+            told += ", no effect of its own on Y, which kernels ignore"
         if self.complete and not self.complete[i]:
             told += ", with missing entries"
         return told
@@ -203,8 +203,8 @@ class Design:
         if missing == "error":
             shown.require_complete(found, where, name)
         absent = np.isnan(found)
-        if self.complete:
-            absent &= np.array(self.complete)
+        if self.integrated:
+            absent &= np.array(self.integrated)
         unseen = self._unseen(found)
         if unseen.any():
             self._warn_unseen(unseen, where, name)
@@ -239,6 +239,9 @@ class Design:
         if isinstance(found, Rows) and self.is_plain:
             return found
         codes = found.table() if isinstance(found, Rows) else found
+        unseen = self._unseen(codes)
+        if unseen.any():
+            self._warn_unseen(unseen, where, name)
         complete = np.array(self.complete or (True,) * shown.width)
         if missing == "error" or np.isnan(codes[:, complete]).any():
             self.shown.require_complete(np.where(complete, codes, 0.0), where, name)
@@ -284,8 +287,11 @@ class Design:
         return Question(self._rows(found.table(), None, where, name), None)
 
     def _rows(self, codes: Vector, tables: Index | None, where: str, name: str) -> Rows:
-        missing = np.isnan(codes)
-        filled = np.where(missing, self._fill(), codes) if missing.any() else codes
+        missing, fill = np.isnan(codes), self._fill()
+        filled = np.where(missing, fill, codes) if missing.any() else codes
+        if self.shown.neutral:  # an entry that happens to have the value of missing ones
+            same = (codes == fill) & [v is not None for v in self.shown.neutral]
+            filled = np.where(same, np.nextafter(fill, np.inf), filled)
         made = [
             part.at(codes[:, part.column], tables)
             if isinstance(part, Embedding)
@@ -317,8 +323,7 @@ class Design:
         ]
         msg = (
             f"{where}: `{name}` has categories that `fit` has not seen: {', '.join(told)}. "
-            "Nothing is known about them: they are integrated out, as missing entries are. "
-            'Refuse them by unknown="error".'
+            "Nothing is known about them."
         )
         warn_user(msg, UnseenCategoryWarning)
 

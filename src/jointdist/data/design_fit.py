@@ -29,6 +29,9 @@ __all__ = ["Outcomes", "learn_design"]
 MOST_BESIDE = 32
 # The same for a column that is alone: trees can tell so many apart.
 MOST_ALONE = 250
+# The weight of the rows whose entry of a column is missing from which on these are a group of
+# their own, and its share of all: of fewer, the model learns too little about them.
+_LEAST_LOST, _LEAST_SHARE = 50.0, 0.02
 # Steps in which a value for missing entries is looked for, in standard deviations.
 _STEP = 0.125
 _OFTEN = 0.01  # the share of rows from which on a value is taken often; a round number
@@ -95,19 +98,22 @@ def learn_design(
     shown, found = learn_types(data, where=where, name=name)
     if isinstance(found, Rows):
         return Design.plain(shown), found
-    codes, n = found, outcomes.y.n
-    rule = f"as long as `X` ({len(codes)} rows)"
-    require(len(codes) == n, where, "Y", rule, Text(f"{n} rows"))
+    n = outcomes.y.n
+    rule = f"as long as `X` ({len(found)} rows)"
+    require(len(found) == n, where, "Y", rule, Text(f"{n} rows"))
     if missing == "error":
-        shown.require_complete(codes, where, name)
-    lost = [bool(np.isnan(column).any()) for column in codes.T]
-    shown = _with_neutral(shown, codes, lost)
+        shown.require_complete(found, where, name)
+    w = np.ones(n) if outcomes.weights is None else outcomes.weights
+    shown, codes = _counted(shown, found, w)
+    lost = [float(w @ np.isnan(column)) for column in codes.T]
+    shown = _with_neutral(shown, codes, w)
+    told = [some >= max(_LEAST_LOST, _LEAST_SHARE * float(w.sum())) for some in lost]
     parts: list[MissingIndicator | CalendarCycle | Embedding] = []
     embedded = [] if as_is else _many(shown, numbers_alone=numbers_alone)
     for i in range(shown.width):
         if shown.kind(i) == "time" and not as_is:
-            parts += calendar_cycles(i, codes[:, i])
-        if lost[i] and shown.kind(i) != "category" and not as_is:
+            parts += calendar_cycles(i, codes[w > 0, i], shown.zone(i))
+        if told[i] and shown.kind(i) != "category" and not as_is:
             parts.append(MissingIndicator(i))
     grouped, tables = "rows", None
     if embedded:
@@ -119,6 +125,7 @@ def learn_design(
         _numbers(shown, parts, embedded),
         tuple(parts),
         tuple(not some for some in lost) if any(lost) else (),
+        tuple(not some for some in told) if any(told) else (),
         outcomes.seed,
         grouped,
     )
@@ -136,21 +143,39 @@ def _many(shown: Encoding, *, numbers_alone: bool) -> list[int]:
     ]
 
 
-def _with_neutral(shown: Encoding, codes: Vector, lost: list[bool]) -> Encoding:
+def _counted(shown: Encoding, codes: Vector, w: Vector) -> tuple[Encoding, Vector]:
+    """Return the columns and codes without categories that only rows of no weight have."""
+    if w.all():
+        return shown, codes
+    known, codes = list(shown.categories), codes.copy()
+    for i, categories in enumerate(known):
+        if categories is None:
+            continue
+        used = np.unique(codes[(w > 0) & ~np.isnan(codes[:, i]), i]).astype(np.intp)
+        place = np.full(len(categories), len(used) + 1.0)
+        place[used] = np.arange(len(used))
+        here = ~np.isnan(codes[:, i])
+        codes[here, i] = place[codes[here, i].astype(np.intp)]
+        known[i] = tuple(categories[k] for k in used) or ("",)
+    return replace(shown, categories=tuple(known)), codes
+
+
+def _with_neutral(shown: Encoding, codes: Vector, w: Vector) -> Encoding:
     """Return the columns with a code for missing entries, where there are some.
 
     Of numbers it is amid the others, and such that no entry has it. Of categories it is
     the code after all others.
     """
-    if not any(lost):
+    gone = np.isnan(codes).any(axis=0)
+    if not gone.any():
         return shown
     found: list[float | None] = [None] * shown.width
-    for i in (i for i, some in enumerate(lost) if some):
-        known, seen = shown.categories[i], codes[~np.isnan(codes[:, i]), i]
+    for i in np.flatnonzero(gone).tolist():
+        known, some = shown.categories[i], ~np.isnan(codes[:, i]) & (w > 0)
         if known is not None and shown.kind(i) == "category":
             found[i] = float(len(known))
         else:
-            middle = _beside(seen)
+            middle = _beside(codes[some, i])
             found[i] = middle if known is None else float(np.floor(middle)) + 0.5
     return replace(shown, neutral=tuple(found))
 

@@ -20,6 +20,7 @@ from jointdist.data.column_codes import (
 )
 from jointdist.data.raw_columns import Kind, RawColumn, raw_columns, table_names
 from jointdist.data.table import Rows, as_rows, is_flat
+from jointdist.data.time_zones import on_clock
 
 __all__ = ["Coded", "Encoding", "learn_encoding", "learn_types"]
 
@@ -270,7 +271,8 @@ class Encoding:
                 found[none] = None
             return found
         if kind == "time":
-            micros = np.where(missing, 0.0, values) * 1e6
+            flat = np.where(missing, 0.0, values).ravel()
+            micros = on_clock(flat, self.zone(column)).reshape(values.shape) * 1e6
             times = np.round(micros).astype(np.int64).astype("datetime64[us]")
             return np.where(missing, np.datetime64("NaT", "us"), times)
         return np.where(missing, np.nan, values) if missing.any() else values

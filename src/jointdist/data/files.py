@@ -68,7 +68,8 @@ def register_data(schema: Schema) -> None:
     column = Whole(least=0)
     schema.register(MissingIndicator, "missing_indicator", column=column)
     cycles = Str("time of day", "day of week", "day of year")
-    schema.register(CalendarCycle, "calendar_cycle", column=column, cycle=cycles)
+    zone = Optional(Str())
+    schema.register(CalendarCycle, "calendar_cycle", column=column, cycle=cycles, zone=zone)
     schema.register(
         Embedding, "target_embedding", column=column, tables=Floats("_", "_", "_")
     )
@@ -81,6 +82,7 @@ def register_data(schema: Schema) -> None:
         encoding=Value(Encoding),
         parts=Sequence(parts),
         complete=Scalars(bool),
+        integrated=Scalars(bool),
         seed=Whole(least=0),
         grouped=Str("rows", "groups", "splits"),
     )
@@ -174,8 +176,8 @@ def _check_design(design: Design) -> None:
     made = sum(part.width for part in design.parts)
     fine = design.encoding.width == d + made
     require(fine, "Design", "encoding", f"of {d + made} columns", design.encoding.width)
-    fine = len(design.complete) in (0, d)
-    require(fine, "Design", "complete", f"of {d} columns", len(design.complete))
+    for found in (design.complete, design.integrated):
+        require(len(found) in (0, d), "Design", "complete", f"of {d} columns", len(found))
     for part in design.parts:
         require(part.column < d, "Design", "parts", f"of columns below {d}", part.column)
         if isinstance(part, Embedding):

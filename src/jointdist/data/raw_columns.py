@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
@@ -17,6 +17,7 @@ from sklearn.exceptions import DataConversionWarning
 from jointdist._array import Vector, is_array
 from jointdist._rules import Text, require
 from jointdist.data.table import EXACT, has_nan
+from jointdist.data.time_zones import require_zone
 from jointdist.errors import warn_user
 
 __all__ = ["Kind", "RawColumn", "as_frame", "is_missing", "raw_columns", "table_names"]
@@ -25,6 +26,7 @@ Kind: TypeAlias = Literal["number", "category", "ordered", "time", "duration"]
 
 _LABELS = (nw.String, nw.Categorical, nw.Enum, nw.Object)
 _SECOND = 1e6  # microseconds: times are read to the microsecond
+_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?")
 _ZERO_FIRST = re.compile(r"[+-]?0\d")  # a code, such as a postal code, and no number
 # Strings are taken for numbers that are misspelt, and not for categories, if at least this
 # share of the distinct ones are numbers, and if these are at least so many.
@@ -40,8 +42,8 @@ class RawColumn:
     kind : str
         What the column holds.
     values : array of float of shape (n,) or list
-        Numbers, NaN where missing: times are seconds of the clock since 1970, durations
-        seconds. Or the labels of a categorical column, None where missing.
+        Numbers, NaN where missing: times are seconds since 1970, in UTC if they have a zone,
+        durations seconds. Or the labels of a categorical column, None where missing.
     order : tuple, optional
         All categories in their order, if they are ordered.
     zone : str, optional
@@ -204,16 +206,20 @@ class _Reader:
     def of_one(self, i: int, column: nw.Series[Any], kind: str | None) -> RawColumn:
         """Return one column of a data frame."""
         label = repr(str(column.name)) if column.name not in {None, ""} else i
+        if kind == "number" and column.null_count() == len(column):
+            return RawColumn("number", np.full(len(column), np.nan))
         if kind == "number":
             self.require_exact(column, label)
             return RawColumn("number", _floats(column))
         if kind == "duration":
             return RawColumn("duration", _floats(column.dt.total_microseconds()) / _SECOND)
         if kind == "time":
+            require_zone(_zone(column), self.where, self.name)
             return _of_clock(column)
         values = [None if is_missing(value) else value for value in column.to_list()]
         if column.dtype not in (nw.Categorical, nw.Enum):
             return self.of_objects(values, i, label)
+        values = [_plain_label(value) for value in values]
         order = _order(column)
         declared: Kind = "category" if order is None else "ordered"
         return RawColumn(declared, values, order)
@@ -261,13 +267,30 @@ class _Reader:
         got = Text(f"{sorted(map(str, zones))} in column {label}")
         rule = "of one time zone, or of none"
         require(len(zones) == 1, self.where, self.name, rule, got)
-        clock = [v.replace(tzinfo=None) if _zone_of(v) is not None else v for v in values]
-        column = _of_times(np.array(clock, dtype="datetime64[us]"))
-        return RawColumn("time", column.values, zone=zones.pop())
+        zone = zones.pop()
+        require_zone(zone, self.where, self.name)
+        moments = [v if v is None or zone is None else _in_utc(v) for v in values]
+        column = _of_times(np.array(moments, dtype="datetime64[us]"))
+        return RawColumn("time", column.values, zone=zone)
+
+    def of_dates(self, values: Sequence[Any], label: object) -> RawColumn:
+        """Return strings that are dates, with a warning, as times."""
+        try:
+            found = np.array([v or "NaT" for v in values], dtype="datetime64[us]")
+        except ValueError:  # such as the 31st of February
+            return RawColumn("category", [None if v is None else str(v) for v in values])
+        msg = (
+            f"{self.where}: `{self.name}` has dates as strings in column {label}; they are read "
+            "as times. Declare the column categorical if they are labels."
+        )
+        warn_user(msg, DataConversionWarning)
+        return _of_times(found)
 
     def of_strings(self, values: Sequence[Any], label: object) -> RawColumn:
         """Return strings as labels; as numbers, with a warning, if all of them are."""
         distinct = sorted({str(value) for value in values if value is not None})
+        if self.labels is None and all(_DATE.fullmatch(text) for text in distinct):
+            return self.of_dates(values, label)
         numbers = {text: _parsed(text) for text in distinct}
         misfits = {text for text, number in numbers.items() if number is None}
         codes = any(_ZERO_FIRST.match(text.strip()) for text in distinct)
@@ -299,6 +322,8 @@ def _kind(column: nw.Series[Any]) -> str | None:
         return "label"
     if dtype == nw.Duration:
         return "duration"
+    if column.null_count() == len(column):
+        return "number"
     native = str(getattr(column.to_native(), "dtype", ""))
     times = dtype in (nw.Datetime, nw.Date) or native.startswith("datetime64")
     return "time" if times else None
@@ -311,12 +336,26 @@ def _has_missing(column: nw.Series[Any]) -> bool:
 
 
 def _of_clock(column: nw.Series[Any]) -> RawColumn:
-    """Return times of a data frame as seconds on their clock."""
+    """Return times of a data frame as seconds: since 1970 in UTC, or on a clock without zone."""
     if column.dtype == nw.Date:
         column = column.cast(nw.Datetime("us"))
     zone = _zone(column)
-    clock = column if zone is None else column.dt.replace_time_zone(None)
-    return RawColumn("time", _floats(clock.dt.timestamp("us")) / _SECOND, zone=zone)
+    moments = column if zone is None else _utc(column)
+    return RawColumn("time", _floats(moments.dt.timestamp("us")) / _SECOND, zone=zone)
+
+
+def _utc(column: nw.Series[Any]) -> nw.Series[Any]:
+    """Return times with a zone on the clock of UTC, without a zone."""
+    if isinstance(column.dtype, nw.Datetime):
+        return column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+    native = column.to_native().dt.tz_convert("UTC").dt.tz_localize(None)  # of pandas
+    return nw.from_native(native, series_only=True)
+
+
+def _plain_label(value: Any) -> Any:
+    """Return a label that a file can hold: intervals and times by their text."""
+    plain = value is None or isinstance(value, str | int | float | np.generic)
+    return value if plain else str(value)
 
 
 def _order(column: nw.Series[Any]) -> tuple[Any, ...] | None:
@@ -324,13 +363,13 @@ def _order(column: nw.Series[Any]) -> tuple[Any, ...] | None:
     native, dtype = column.to_native(), column.dtype
     if isinstance(dtype, nw.Enum):  # pandas' ordered ones, and those of polars
         pandas = getattr(getattr(native, "cat", None), "categories", None)
-        return tuple(dtype.categories if pandas is None else pandas)
+        categories = dtype.categories if pandas is None else pandas
+        return tuple(_plain_label(value) for value in categories)
     kind = getattr(native, "type", None)  # pyarrow
     if not getattr(kind, "ordered", False):
         return None
-    chunks = [chunk.dictionary.to_pylist() for chunk in native.chunks]
-    longest: list[Any] = max(chunks, key=len, default=[])
-    return tuple(longest)
+    chunks = native.unify_dictionaries().chunks
+    return tuple(chunks[0].dictionary.to_pylist()) if chunks else ()
 
 
 def _zone(column: nw.Series[Any]) -> str | None:
@@ -362,6 +401,11 @@ def _is_number(value: Any) -> bool:
     except (TypeError, ValueError, OverflowError):
         return isinstance(value, int)
     return True
+
+
+def _in_utc(value: datetime) -> datetime:
+    """Return a moment on the clock of UTC."""
+    return value.astimezone(UTC).replace(tzinfo=None)
 
 
 def _zone_of(value: Any) -> str | None:

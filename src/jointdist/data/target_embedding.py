@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import fdtrc
 
 from jointdist._array import Index, Vector
 from jointdist.data.encoding import Encoding
@@ -24,9 +25,11 @@ __all__ = ["Embedding", "OutOfFold", "learn_embedding", "outcome_features"]
 
 _LEADING = 3  # principal components of Y that means are taken of: location, mostly
 _WINSORISED = 0.005, 0.995  # quantiles at which outcomes are cut off: means of few rows
-# Standard errors by which the F statistic of analysis of variance must exceed one: means that
-# differ by less are noise, and all of them zero.
-_ERRORS = 3.0
+# The probability, by the F distribution, that means of categories differ so much by chance:
+# that of three standard errors. Means that differ by less are noise, and all of them zero.
+_CHANCE = 0.00135
+# The share of folds that must find a mean, too: else fitted rows are told nothing by it.
+_MOST_FOLDS = 0.5
 _LEAST_ROWS = 8  # of a category whose spread is looked at; a round number
 _ROUNDING = 1e-9  # components of less of the variance are rounding
 
@@ -188,14 +191,22 @@ def learn_embedding(
     >>> learn_embedding(0, codes, 2, U, None, folds=folds).at(np.array([0.0, 1.0, 3.0]))[:, 0]
     array([-1.,  1.,  0.])
     """
-    w = np.ones(len(codes)) if weights is None else weights
+    w = np.ones(len(codes)) if weights is None else _counts(weights)
     place = np.where(np.isnan(codes), count, codes).astype(np.intp)
     rows = [np.ones(len(codes), dtype=bool), *folds.fits]
     means = np.stack([shrunken_means(place[r], U[r], w[r], count + 2) for r in rows])
     spread = np.stack([_shrunken_spread(place[r], U[r, :1], w[r], count + 2) for r in rows])
     tables = np.concatenate([means, spread], axis=2)
-    telling = np.abs(tables[0]).max(axis=0) > 0
+    alive = np.abs(tables).max(axis=1) > 0
+    telling = alive[0] & (alive[1:].mean(axis=0) > _MOST_FOLDS)
     return Embedding(column, tables[:, :, telling].copy()) if telling.any() else None
+
+
+def _counts(weights: Vector) -> Vector:
+    """Return weights as counts of rows; those that cannot be, as they are small, of mean one."""
+    some = np.count_nonzero(weights)
+    total = float(weights.sum())
+    return weights if total >= some else weights * (some / total)
 
 
 def shrunken_means(place: Index, U: Vector, w: Vector, count: int) -> Vector:
@@ -226,9 +237,9 @@ def shrunken_means(place: Index, U: Vector, w: Vector, count: int) -> Vector:
     within = (w @ (centred - mean[place]) ** 2) / freedom[1]
     squares = size @ mean**2
     ratio = squares / np.where(within > 0, freedom[0] * within, 1.0)
-    least = 1 + _ERRORS * np.sqrt(2 / freedom[0] + 2 / freedom[1])
+    chance = fdtrc(freedom[0], freedom[1], ratio)
     between = (squares - freedom[0] * within) / (total - float(size @ size) / total)
-    between = np.where((ratio > least) | (within <= 0), np.maximum(between, 0.0), 0.0)
+    between = np.where((chance < _CHANCE) | (within <= 0), np.maximum(between, 0.0), 0.0)
     all_of_it = size[:, None] * between + within
     share = np.divide(
         size[:, None] * between, all_of_it, where=all_of_it > 0, out=np.zeros(shape)

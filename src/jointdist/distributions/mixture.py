@@ -296,13 +296,16 @@ class Mixture:
         return self.groups.average(self.base.negative_ratios(below))
 
     def effective_size(self) -> Vector:
-        """Return one over the sum of squared weights, ``(q,)``."""
+        """Return one over the sum of squared weights, ``(q,)``.
+
+        Components on points of their own share the rows that these are made of: their
+        average.
+        """
         both = self.normalised
         if both.base.points().ndim == 2:
             found: Vector = 1 / (both.weights() ** 2).sum(axis=1)
             return found
-        squares = both.groups.shares / both.base.effective_size()
-        return 1 / both.groups.average(squares)
+        return both.groups.average(both.base.effective_size())
 
     def energy_scores(
         self, points: Vector, *, unit: Vector | None = None

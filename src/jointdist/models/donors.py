@@ -86,6 +86,12 @@ class _Known(NamedTuple):
     shifted: Index
 
     @property
+    def ends(self) -> tuple[Vector, Vector]:
+        """The range of the numbers that are moved."""
+        own = self.table[:, self.shifted]
+        return own.min(axis=0), own.max(axis=0)
+
+    @property
     def width(self) -> float:
         """The bandwidth, in standard deviations, by Silverman's rule."""
         size = self.weights.sum() ** 2 / (self.weights @ self.weights)
@@ -171,7 +177,8 @@ def _completed(table: Vector, known: _Known) -> list[tuple[Vector, Vector]]:
         complete = np.repeat(row[None], len(which), axis=0)
         complete[:, known.missing] = values[i][which]
         numbers = complete[:, known.shifted]
-        complete[:, known.shifted] = _spread(numbers, values[i][:, moved], w[i])
+        spread = _spread(numbers, values[i][:, moved], w[i])
+        complete[:, known.shifted] = np.clip(spread, *known.ends)
         found.append((complete, np.ones(len(which))))
     return found
 

@@ -22,7 +22,11 @@ __all__ = [
     "StackedLocation",
     "TreeLocation",
     "for_trees",
+    "tree_factors",
 ]
+
+# Categories of a column that trees can tell apart, beside a missing and an unseen one.
+_MOST_CATEGORIES = 250
 
 _BLOCK = 4096  # rows that trees work on at a time: a memory budget
 
@@ -133,11 +137,23 @@ def for_trees(z: Vector, encoding: Encoding) -> Vector:
     if not encoding.unused and not encoding.neutral:
         return z
     found = np.array(z, dtype=np.float64)
-    found[:, list(encoding.unused)] = 0.0
+    found[:, [i for i in encoding.unused if i not in tree_factors(encoding)]] = 0.0
     for i, neutral in enumerate(encoding.neutral):
         if neutral is not None:
             found[found[:, i] == neutral, i] = np.nan
     return found
+
+
+def tree_factors(encoding: Encoding) -> list[int]:
+    """Return the categorical columns that trees split on, also those that are embedded.
+
+    Parameters
+    ----------
+    encoding : Encoding
+        The columns.
+    """
+    known = enumerate(encoding.categories)
+    return [i for i, each in known if each is not None and len(each) <= _MOST_CATEGORIES]
 
 
 def _parts(z: Vector) -> Iterator[Vector]:

@@ -15,6 +15,7 @@ from jointdist.regression.fitted_location import (
     StackedLocation,
     TreeLocation,
     for_trees,
+    tree_factors,
 )
 from jointdist.regression.kernel_ridge import KernelRegression, kernel_regression
 from jointdist.regression.out_of_fold import out_of_fold, seeded
@@ -131,7 +132,8 @@ def _kernels(
 def _boosted(data: Training, family: Family, where: str) -> tuple[Location, Vector]:
     """Return gradient boosting of encoded rows, with out-of-fold forecasts."""
     encoding = family.encoding
-    categorical = [i in encoding.factors for i in range(encoding.width)]
+    factors = tree_factors(encoding)
+    categorical = [i in factors for i in range(encoding.width)]
     regressor = gradient_boosting(categorical, data.sample.n)
     z = for_trees(to_numpy(data.sample.x.read(0, data.sample.n)), encoding)
     rows = z, data.outcomes, data.sample.weights
