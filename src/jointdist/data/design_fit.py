@@ -250,6 +250,11 @@ def _numbers(
     known = [None if i in ordered else one for i, one in enumerate(shown.categories)]
     extra = (None,) * sum(part.width for part in parts)
     neutral = (*shown.neutral, *extra) if shown.neutral else ()
+    found = tuple(part.column for part in parts if isinstance(part, Embedding))
     return Encoding(
-        (*known, *extra), tuple(titles), neutral=neutral, unused=tuple(embedded)
+        (*known, *extra),
+        tuple(titles),
+        neutral=neutral,
+        unused=tuple(embedded),
+        embedded=found,
     )

@@ -48,7 +48,9 @@ class Encoding:
         For each column the code of a missing entry; None if none can be missing. Empty if
         that is so in all columns.
     unused : tuple of int, default=()
-        Columns that stand for others: no kernel acts on them.
+        Columns of many categories: no kernel acts on their codes.
+    embedded : tuple of int, default=()
+        Those of them that other columns stand for.
     """
 
     categories: tuple[Categories | None, ...]
@@ -57,6 +59,7 @@ class Encoding:
     zones: tuple[str | None, ...] = ()
     neutral: tuple[float | None, ...] = ()
     unused: tuple[int, ...] = ()
+    embedded: tuple[int, ...] = ()
 
     @property
     def width(self) -> int:
@@ -116,6 +119,7 @@ class Encoding:
             tuple(self.zones[i] for i in columns if self.zones),
             tuple(self.neutral[i] for i in columns if self.neutral),
             tuple(k for k, i in enumerate(columns) if i in self.unused),
+            tuple(k for k, i in enumerate(columns) if i in self.embedded),
         )
 
     def encode(self, data: object, *, where: str, name: str, vector: bool = False) -> Rows:

@@ -64,6 +64,7 @@ def register_data(schema: Schema) -> None:
         zones=Added(Sequence(Optional(Str()))),
         neutral=Added(Sequence(Optional(Number()))),
         unused=Added(Scalars(int)),
+        embedded=Added(Scalars(int)),
     )
     column = Whole(least=0)
     schema.register(MissingIndicator, "missing_indicator", column=column)
@@ -153,7 +154,7 @@ def _check_encoding(encoding: Encoding) -> None:
         found = len(getattr(encoding, name))
         rule = f"of {encoding.width} columns, or empty"
         require(found in (0, encoding.width), "Encoding", name, rule, found)
-    for i in encoding.unused:
+    for i in (*encoding.unused, *encoding.embedded):
         require(0 <= i < encoding.width, "Encoding", "unused", "of its columns", i)
     for known in encoding.categories:
         if known is None:
@@ -167,7 +168,7 @@ def _check_encoding(encoding: Encoding) -> None:
 
 def _encoding(**fields: Any) -> Encoding:
     """Return an encoding; older files know neither kinds nor missing entries."""
-    added = ("kinds", "zones", "neutral", "unused")
+    added = ("kinds", "zones", "neutral", "unused", "embedded")
     return Encoding(**fields | {name: fields[name] or () for name in added})
 
 

@@ -145,15 +145,21 @@ def for_trees(z: Vector, encoding: Encoding) -> Vector:
 
 
 def tree_factors(encoding: Encoding) -> list[int]:
-    """Return the categorical columns that trees split on, also those that are embedded.
+    """Return the categorical columns that trees split on, but for those that are embedded.
+
+    A column of many categories that has no effect of its own may still have one with others.
 
     Parameters
     ----------
     encoding : Encoding
         The columns.
     """
-    known = enumerate(encoding.categories)
-    return [i for i, each in known if each is not None and len(each) <= _MOST_CATEGORIES]
+    found = []
+    for i, known in enumerate(encoding.categories):
+        few = known is not None and len(known) <= _MOST_CATEGORIES
+        if few and i not in encoding.embedded:
+            found.append(i)
+    return found
 
 
 def _parts(z: Vector) -> Iterator[Vector]:
