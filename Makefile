@@ -44,6 +44,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/projection.py
 	$(BIN)/python benchmarks/fitted.py
 	$(BIN)/python benchmarks/threads.py
+	$(BIN)/python benchmarks/tables.py
 
 # The paper's experiments at its sizes, which takes days; interrupted studies resume.
 experiments: $(VENV)/.dev

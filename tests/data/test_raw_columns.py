@@ -182,6 +182,17 @@ def test_dates_as_strings_are_times():
         column = read(frame)[0]
     assert column.kind == "time"
     assert_array_equal(column.missing, [False, True, False])
+    zoned = pd.DataFrame({"d": ["2020-01-01T10:00:00Z", "2020-01-01T12:00:00+02:00"]})
+    with pytest.warns(DataConversionWarning, match="has dates as strings"):
+        column = read(zoned)[0]
+    assert column.zone == "UTC"
+    assert_array_equal(np.diff(column.values), 0)
+    with pytest.warns(DataConversionWarning, match="has dates as strings"):
+        encoding, codes = learn_types(zoned, where="fit", name="X")
+    assert_array_equal(encoding.read(zoned, where="given", name="x"), codes)
+    naive = pd.DataFrame({"d": ["2020-01-01T10:00"]})
+    with pytest.raises(ValueError, match=r"of times with an offset, as 18:30\+02:00\. Got"):
+        encoding.read(naive, where="given", name="x")
     assert kinds(pd.DataFrame({"d": ["2020-02-31", "2020-01-01"]})) == ["category"]
 
 

@@ -266,3 +266,14 @@ def test_older_files_say_to_fit_anew():
     model = jd.load(Path(__file__).parents[1] / "files" / "regressor-kernel.jd")
     with pytest.raises(ValueError, match="keeps a sample of X; fit it anew"):
         model.given(where=lambda x: x[:, 0] > 0)
+
+
+def test_a_regressor_takes_no_truth_values():
+    """The rows of X that it keeps are in no order that users know."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 1))
+    model = jd.DistributionRegressor("kernel", random_state=0).fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="`where` must be an expression or a function"):
+        model.given(where=X[:, 0] > 0)
+    with pytest.raises(ValueError, match="`X` must be given with its weights"):
+        model.reweighted(weights=np.ones(60))

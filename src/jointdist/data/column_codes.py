@@ -1,7 +1,7 @@
 """The codes of one column: its categories, and times of another time zone."""
 
 import math
-import re
+from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -13,8 +13,6 @@ from jointdist.data.raw_columns import Kind, RawColumn
 __all__ = ["Caller", "Categories", "learn_categories", "read_codes"]
 
 Categories: TypeAlias = tuple[Any, ...]
-
-_OFFSET = re.compile(r"T.*(Z|[+-]\d\d:?\d\d)$")  # of a time zone, as 18:30+02:00
 
 
 class Caller(NamedTuple):
@@ -103,7 +101,7 @@ def read_codes(
     if known is not None:
         return _codes(column, known, caller)
     if kind == "time" and not numbers:
-        column = _parsed_times(column, caller)
+        column = _parsed_times(column, zone, caller)
     if column.kind != kind:
         rule = "numeric" if kind == "number" else f"of {kind}s"
         caller.refuse(rule, f"{_words(column)} in {caller.at}")
@@ -139,18 +137,18 @@ def _words(column: RawColumn) -> str:
     return f"{column.kind}s"
 
 
-def _parsed_times(column: RawColumn, caller: Caller) -> RawColumn:
-    """Return times that are given as strings, as 2013-07-01 or 2013-07-01T18:30."""
+def _parsed_times(column: RawColumn, zone: str | None, caller: Caller) -> RawColumn:
+    """Return times that are given as strings: with an offset, if times have a zone."""
     found = np.full(len(column.values), np.nan)
     for row, value in enumerate(column.values):
         if value is None:
             continue
-        if _OFFSET.search(str(value)):
-            caller.refuse(
-                "of times without an offset", f"{value!r} at row {row}, {caller.at}"
-            )
         try:
-            found[row] = np.datetime64(value, "us").astype(np.int64) / 1e6
-        except (TypeError, ValueError):
+            time = datetime.fromisoformat(str(value))
+        except ValueError:
             caller.refuse("of times", f"{value!r} at row {row}, {caller.at}")
-    return RawColumn("time", found)
+        if (time.tzinfo is None) != (zone is None):
+            rule = "without an offset" if zone is None else "with an offset, as 18:30+02:00"
+            caller.refuse(f"of times {rule}", f"{value!r} at row {row}, {caller.at}")
+        found[row] = time.replace(tzinfo=time.tzinfo or UTC).timestamp()
+    return RawColumn("time", found, zone=zone)

@@ -310,8 +310,12 @@ class Design:
         return found
 
     def _unseen(self, codes: Vector) -> NDArray[np.bool_]:
-        """Tell which entries are categories that were not seen in ``fit``."""
-        last = [np.inf if known is None else len(known) for known in self.shown.categories]
+        """Tell which entries are categories that were not seen in ``fit``, where they matter."""
+        idle = set(self.encoding.unused) - set(self.encoding.embedded)
+        last = [
+            np.inf if known is None or i in idle else len(known)
+            for i, known in enumerate(self.shown.categories)
+        ]
         found: NDArray[np.bool_] = codes > np.array(last)
         return found
 

@@ -26,7 +26,7 @@ Kind: TypeAlias = Literal["number", "category", "ordered", "time", "duration"]
 
 _LABELS = (nw.String, nw.Categorical, nw.Enum, nw.Object)
 _SECOND = 1e6  # microseconds: times are read to the microsecond
-_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?)?")
 _ZERO_FIRST = re.compile(r"[+-]?0\d")  # a code, such as a postal code, and no number
 # Strings are taken for numbers that are misspelt, and not for categories, if at least this
 # share of the distinct ones are numbers, and if these are at least so many.
@@ -276,7 +276,7 @@ class _Reader:
     def of_dates(self, values: Sequence[Any], label: object) -> RawColumn:
         """Return strings that are dates, with a warning, as times."""
         try:
-            found = np.array([v or "NaT" for v in values], dtype="datetime64[us]")
+            times = [None if v is None else datetime.fromisoformat(str(v)) for v in values]
         except ValueError:  # such as the 31st of February
             return RawColumn("category", [None if v is None else str(v) for v in values])
         msg = (
@@ -284,7 +284,8 @@ class _Reader:
             "as times. Declare the column categorical if they are labels."
         )
         warn_user(msg, DataConversionWarning)
-        return _of_times(found)
+        moments = [v if v is None or v.tzinfo is None else v.astimezone(UTC) for v in times]
+        return self.of_datetimes(moments, label)
 
     def of_strings(self, values: Sequence[Any], label: object) -> RawColumn:
         """Return strings as labels; as numbers, with a warning, if all of them are."""

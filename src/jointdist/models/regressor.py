@@ -216,7 +216,7 @@ class DistributionRegressor(RegressorMixin, FittedState):
         ----------
         x : array, DataFrame, dict or sequence of shape (q, d_x), optional
             Conditions on X; a vector if X has one column.
-        where : str, callable, or array of shape (n,), optional
+        where : str or callable, optional
             An event: the distribution of Y given that X lies in a set. An expression over
             the columns of X, or a function of its rows. The distribution is the mixture of
             those at the rows in the set, of a sample of at most 4,096 rows of X.
@@ -227,6 +227,12 @@ class DistributionRegressor(RegressorMixin, FittedState):
         if self._model is None:
             return self._answer(self.distribution_.given(x=x, where=where))
         if x is None:
+            named = isinstance(where, str) or callable(where)
+            rule, got = (
+                "an expression or a function",
+                Text("truth values of rows in no order"),
+            )
+            require(named, method, "where", rule, got)
             inside = in_event(where, self._model.points_x, self.encoding_, method)
             return self._answer(Conditional(self._model.of_y_within(inside)))
         x = self._question("given", "x", x)
@@ -242,7 +248,7 @@ class DistributionRegressor(RegressorMixin, FittedState):
         X : array, DataFrame or sequence of shape (k, d_x), optional
             Rows of X from the new distribution.
         weights : array of shape (k,) or (n,), optional
-            Weights of these rows; without ``X``, of the sample of X that the model keeps.
+            Weights of these rows.
 
         Returns
         -------
@@ -251,6 +257,9 @@ class DistributionRegressor(RegressorMixin, FittedState):
         """
         check_is_fitted(self)
         where, rows = f"{self._name}.reweighted", None
+        got = Text("weights alone, of rows in no order")
+        known = X is not None or weights is None or self._model is None
+        require(known, where, "X", "given with its weights", got)
         if X is not None:
             rows = read_x(self, self.encoding_, X, where=where).kept()
         return reweighted(self, self._fitted_model, rows, weights, where)
