@@ -88,6 +88,10 @@ def test_events_are_those_of_the_new_rows(model, new):
 def test_weights_of_support_points(model):
     weights = np.zeros(N)
     weights[:5] = 1, 2, 0, 1, 1
+    if isinstance(model, jd.DistributionRegressor):  # keeps rows in no order
+        with pytest.raises(ValueError, match="`X` must be given with its weights"):
+            model.reweighted(weights=weights)
+        return
     other = model.reweighted(weights=weights)
     rows = other.x.rows.table()
     wanted = np.array([1.0, 2, 1, 1]) / 5 @ model.predict(rows)
@@ -127,7 +131,7 @@ def test_classifiers():
 def test_refusals(model, new):
     with pytest.raises(ValueError, match=r"`X, weights` must be given\. Got neither"):
         model.reweighted()
-    with pytest.raises(ValueError, match="one number for each of the 300 support points"):
+    with pytest.raises(ValueError, match="each of the 300 support points|with its weights"):
         model.reweighted(weights=[1.0])
     with pytest.raises(ValueError, match="one number for each of the 40 rows"):
         model.reweighted(new, weights=[1.0])
