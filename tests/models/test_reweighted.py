@@ -131,7 +131,9 @@ def test_classifiers():
 def test_refusals(model, new):
     with pytest.raises(ValueError, match=r"`X, weights` must be given\. Got neither"):
         model.reweighted()
-    with pytest.raises(ValueError, match=r"each of the 300 support points|with its weights"):
+    with pytest.raises(
+        ValueError, match=r"each of the 300 support points|with its weights"
+    ):
         model.reweighted(weights=[1.0])
     with pytest.raises(ValueError, match="one number for each of the 40 rows"):
         model.reweighted(new, weights=[1.0])

@@ -2,12 +2,12 @@
 
 import math
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
 from jointdist._array import Vector
-from jointdist._rules import Text, require
+from jointdist._rules import Text, refusal, require
 from jointdist.data.raw_columns import Kind, RawColumn
 
 __all__ = ["Caller", "Categories", "learn_categories", "read_codes"]
@@ -33,9 +33,9 @@ class Caller(NamedTuple):
     at: str
     unseen: bool
 
-    def refuse(self, rule: str, got: str) -> None:
+    def refuse(self, rule: str, got: str) -> NoReturn:
         """Raise the error of a rule that is broken."""
-        require(False, self.where, self.name, rule, Text(got))
+        raise ValueError(refusal(self.where, self.name, rule, Text(got)))
 
 
 def learn_categories(
