@@ -1,13 +1,18 @@
 """Optimisation programs on plain arrays, solved with a certificate of optimality.
 
 Most minimise the same diagonal quadratic under different positivity constraints; one is
-logistic regression. None depends on kernels or data. Costs are stated per step, with
-:math:`m_Y m_X` coefficients.
+maximum likelihood of a log-linear ratio, one logistic regression. None depends on kernels or
+data. Costs are stated per step, with :math:`m_Y m_X` coefficients.
 """
 
 from jointdist.programs.embedding import embedding
 from jointdist.programs.feature_blocks import Blocks
 from jointdist.programs.grid import grid_positive
+from jointdist.programs.log_ratio import (
+    LogRatioProblem,
+    LogRatioSolution,
+    maximum_likelihood,
+)
 from jointdist.programs.logistic import LogisticSolution, logistic
 from jointdist.programs.objective import Objective, closed_form
 from jointdist.programs.pivot import pivot_positive
@@ -20,6 +25,8 @@ from jointdist.programs.tightened import tightened
 __all__ = [
     "Blocks",
     "Certificate",
+    "LogRatioProblem",
+    "LogRatioSolution",
     "LogisticSolution",
     "Objective",
     "Solution",
@@ -29,6 +36,7 @@ __all__ = [
     "embedding",
     "grid_positive",
     "logistic",
+    "maximum_likelihood",
     "pivot_positive",
     "product_bounds",
     "spectral_ball",

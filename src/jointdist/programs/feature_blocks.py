@@ -3,11 +3,11 @@
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 
-from jointdist._array import Matrix
+from jointdist._array import Matrix, array_namespace
 from jointdist._cached import cached
 from jointdist.data.executor import Executor
 
@@ -37,6 +37,8 @@ class Blocks:
         Runs the row blocks.
     limit : int
         The most numbers that are kept.
+    dtype : {"float64", "float32"}
+        The precision in which features are kept and handed over.
     """
 
     n: int
@@ -45,6 +47,7 @@ class Blocks:
     intercept: bool = False
     executor: Executor = field(default_factory=Executor)
     limit: int = _KEPT
+    dtype: Literal["float64", "float32"] = "float64"
 
     @property
     def width(self) -> int:
@@ -88,4 +91,7 @@ class Blocks:
 
     def _read(self, rows: slice) -> Matrix:
         F = self.compute(rows)
+        if self.dtype == "float32":
+            xp = array_namespace(F)
+            F = xp.astype(F, xp.float32, copy=False)
         return np.pad(F, ((0, 0), (0, 1)), constant_values=1.0) if self.intercept else F

@@ -17,6 +17,7 @@ from jointdist.data.codec import (
     Value,
     Whole,
 )
+from jointdist.programs.log_ratio import LogRatioSolution
 from jointdist.programs.logistic import LogisticSolution
 from jointdist.programs.solution import Certificate, Solution, Status
 from jointdist.programs.sos import SumOfSquares
@@ -60,6 +61,9 @@ def register_programs(schema: Schema) -> None:
     schema.register(Solution, "solution", **solved)
     schema.register(SumOfSquares, "sum_of_squares", **solved, gram=Floats("s", "s"))
     schema.register(LogisticSolution, "logistic_solution", **solved, intercept=Floats("k"))
+    schema.register(
+        LogRatioSolution, "log_ratio_solution", **solved, intercept=Floats("cells")
+    )
     schema.register(
         Exponential,
         "exponential",

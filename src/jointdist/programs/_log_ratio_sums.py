@@ -1,0 +1,137 @@
+r"""The likelihood of a log-linear ratio and its slopes: a sum over row blocks, in four verbs.
+
+``add`` sums a block of rows, ``combine`` adds the sums of two parts, ``finish`` divides by the
+total weight. Blocks may lie on any device and in single precision; sums are in double precision
+and in host memory.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from jointdist._array import (
+    Array,
+    Index,
+    Matrix,
+    Vector,
+    array_namespace,
+    exp,
+    gather,
+    like,
+    to_numpy,
+)
+
+__all__ = ["Evaluation", "LikelihoodSums"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LikelihoodSums:
+    r"""What a pass over rows sums up.
+
+    Attributes
+    ----------
+    value : float
+        The negative log-likelihood of the ratio: the sum of :math:`\omega_i (a(x_i) -
+        \eta_{k_i}(x_i))`.
+    slope : array of shape (r, m)
+        Its derivatives by :math:`W`.
+    cells : array of shape (K,)
+        Its derivatives by :math:`\beta`.
+    """
+
+    value: float
+    slope: Matrix
+    cells: Vector
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluation:
+    r"""The likelihood at coefficients: what is summed over rows.
+
+    .. math:: \eta_k(x) = \Psi_Y(y_k)^\top W \Psi_X(x) + \beta_k, \qquad
+       a(x) = \log \sum_k p_k e^{\eta_k(x)}
+
+    Attributes
+    ----------
+    W : array of shape (r, m)
+        The coefficients.
+    beta : array of shape (K,)
+        The intercepts of the cells.
+    functions : array of shape (K, r)
+        The functions of Y at the cells.
+    shares : array of shape (K,)
+        The shares :math:`p` of the cells.
+    """
+
+    W: Matrix
+    beta: Vector
+    functions: Matrix
+    shares: Vector
+
+    def zero(self) -> LikelihoodSums:
+        """Return the sums of no rows."""
+        return LikelihoodSums(0.0, np.zeros_like(self.W), np.zeros_like(self.beta))
+
+    def add(self, F: Array, cells: Index, weights: Vector) -> LikelihoodSums:
+        """Return the sums of a block of rows.
+
+        Parameters
+        ----------
+        F : Array of shape (b, m)
+            Their functions of X, in the precision and on the device to compute with.
+        cells : array of shape (b,)
+            The cell of the outcome of each.
+        weights : array of shape (b,)
+            Their weights.
+        """
+        xp, dtype = array_namespace(F), F.dtype
+
+        def near(values: Matrix) -> Array:
+            return xp.astype(like(values, F), dtype, copy=False)
+
+        functions, w = near(self.functions), near(weights)
+        observed, beta = gather(functions, like(cells, F)), near(self.beta)
+        T = F @ near(self.W).T
+        E = T @ functions.T
+        E += near(np.log(self.shares) + self.beta)[None, :]
+        top = xp.max(E, axis=1)
+        E -= top[:, None]
+        E = exp(E)
+        mass = xp.sum(E, axis=1)
+        losses = top + xp.log(mass) - xp.sum(T * observed, axis=1)
+        losses -= gather(beta, like(cells, F))
+        each = w / mass
+        slopes = (E @ functions) * each[:, None] - observed * w[:, None]
+        expected = to_numpy(each @ E).astype(np.float64)
+        counted = np.bincount(cells, weights, len(self.beta))
+        return LikelihoodSums(
+            float(to_numpy(losses).astype(np.float64) @ weights),
+            to_numpy(slopes.T @ F).astype(np.float64),
+            expected - counted,
+        )
+
+    @staticmethod
+    def combine(a: LikelihoodSums, b: LikelihoodSums) -> LikelihoodSums:
+        """Return the sums of the rows of both; those of ``a`` are lost."""
+        a.slope.__iadd__(b.slope)
+        a.cells.__iadd__(b.cells)
+        return LikelihoodSums(a.value + b.value, a.slope, a.cells)
+
+    def finish(self, sums: LikelihoodSums, weight: float, ridge: float) -> LikelihoodSums:
+        r"""Return the means over rows, plus the penalty :math:`\lambda |W|^2 / 2`.
+
+        Parameters
+        ----------
+        sums : LikelihoodSums
+            The combined sums of all blocks.
+        weight : float
+            The total weight of the rows.
+        ridge : float
+            The ridge :math:`\lambda`.
+        """
+        penalty = ridge / 2 * float(np.sum(self.W * self.W))
+        return LikelihoodSums(
+            sums.value / weight + penalty,
+            sums.slope / weight + ridge * self.W,
+            sums.cells / weight,
+        )
