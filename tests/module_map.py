@@ -18,6 +18,7 @@ ROOMS = [
     "programs",
     "distributions",
     "projection",
+    "likelihood",
     "scores",
     "selection",
     "regression",

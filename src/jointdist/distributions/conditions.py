@@ -122,23 +122,37 @@ class Queries(Cached):
     @cached
     def t(self) -> Vector:
         """The coefficients of all distributions, of shape ``(q, m)``."""
-
-        def block(_start: int, z: Array) -> tuple[Vector, Vector]:
-            psi = host_features(self.basis, z)
-            t: Vector = psi @ self.H
-            novelty = np.empty(0)
-            if self.trusted:
-                represented, reach = self._represented(psi, z)
-                novelty = 1 - reach * represented
-                trust = np.sqrt(reach * np.minimum(reach / TRUSTED, 1.0))
-                trust *= np.minimum(represented / self.trusted, 1.0)
-                t = np.where(trust[:, None] > 0, t * trust[:, None], 0.0)
-            t += self.offset
-            return t, novelty
-
-        t, novelty = zip(*self.executor.map(block, self.rows), strict=True)
+        found = self.executor.map(lambda _start, z: self.block(z), self.rows)
+        t, novelty = zip(*found, strict=True)
         vars(self)["known_novelty"] = np.concatenate(novelty)
         return np.concatenate(t)
+
+    def block(self, z: Array) -> tuple[Vector, Vector]:
+        """Return the coefficients at a block of rows, and their novelty if it is needed."""
+        psi = host_features(self.basis, z)
+        t, novelty = self.coefficients(psi, z), np.empty(0)
+        if self.trusted:
+            represented, reach = self._represented(psi, z)
+            novelty = 1 - reach * represented
+            trust = np.sqrt(reach * np.minimum(reach / TRUSTED, 1.0))
+            trust *= np.minimum(represented / self.trusted, 1.0)
+            t = np.where(trust[:, None] > 0, t * trust[:, None], 0.0)
+        t += self.offset
+        return t, novelty
+
+    def coefficients(self, psi: Vector, z: Array) -> Vector:
+        """Return the coefficients at rows, wherever these are.
+
+        Parameters
+        ----------
+        psi : array of shape (b, m_given)
+            The functions of the basis there.
+        z : Array of shape (b, d)
+            The rows.
+        """
+        del z
+        t: Vector = psi @ self.H
+        return t
 
     def novelty(self) -> Vector:
         """Return how far out of distribution each condition is, from zero to one."""
@@ -180,9 +194,14 @@ class Queries(Cached):
         return differing_columns(self.rows, self.encoding)
 
     @property
+    def width(self) -> int:
+        """The number of coefficients of a distribution."""
+        return int(self.H.shape[1])
+
+    @property
     def _step(self) -> int:
         """The number of conditions whose coefficients fit in memory."""
-        return max(_KEPT // max(int(self.H.shape[1]), 1), 1)
+        return max(_KEPT // max(self.width, 1), 1)
 
     def parts(self) -> Iterator[Vector]:
         """Yield the coefficients of all distributions, as many at a time as fit in memory."""
@@ -193,7 +212,7 @@ class Queries(Cached):
         for start in range(0, self.n, step):
             yield self.take(np.arange(start, min(start + step, self.n))).t
 
-    def take(self, rows: Any) -> "Queries":
+    def take(self, rows: Any) -> Self:
         """Return the chosen conditions."""
         chosen = replace(self, rows=self.rows.subset(np.arange(self.n)[rows]))
         if "t" in vars(self):

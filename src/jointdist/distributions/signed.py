@@ -11,7 +11,7 @@ import numpy as np
 
 from jointdist._array import Index, Vector
 from jointdist.distributions import weights as scan
-from jointdist.distributions.kernel_support import KernelSupport
+from jointdist.distributions.function_support import FunctionSupport
 from jointdist.distributions.linear import LinearDistributions
 from jointdist.distributions.quantiles import quantiles
 
@@ -26,7 +26,7 @@ class Signed(LinearDistributions):
     Quantiles are those of the running maximum of the cdf.
     """
 
-    support: KernelSupport
+    support: FunctionSupport
 
     @property
     def is_proper(self) -> bool:

@@ -272,7 +272,7 @@ class JointClassifier(ClassifierMixin, FittedState):
             require_columns(self, x)
         elif y is not None:
             fitted = self.joint_._fitted  # noqa: SLF001
-            known, support = fitted.kept.encodings[1], fitted.y_given_x.support
+            known, support = fitted.kept.encodings[1], fitted.marginal_y().support
             y = encode_conditions(f"{_NAME}.given", y, known, support)
         return self._answer(self.joint_.given(x=x, y=y, where=where))
 

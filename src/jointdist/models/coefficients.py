@@ -38,6 +38,7 @@ from jointdist.programs import (
 )
 
 __all__ = [
+    "LinearPositivity",
     "Marginals",
     "PolynomialPositivity",
     "Positivity",
@@ -48,7 +49,7 @@ __all__ = [
 ]
 
 Marginals: TypeAlias = Literal["free", "total", "exact"]
-Positivity: TypeAlias = Literal[
+LinearPositivity: TypeAlias = Literal[
     "projected",
     "isotonic",
     "none",
@@ -58,6 +59,7 @@ Positivity: TypeAlias = Literal[
     "pivot",
     "grid",
 ]
+Positivity: TypeAlias = Literal[LinearPositivity, "exponential"]
 PolynomialPositivity: TypeAlias = Literal[
     "projected", "isotonic", "none", "tightened", "grid", "sos"
 ]
@@ -169,7 +171,7 @@ def objective(problem: Problem, regularization: float | Vector) -> Objective:
 def solve(
     problem: Problem,
     regularization: float | Vector,
-    positivity: Positivity,
+    positivity: LinearPositivity,
     *,
     grid: Index,
 ) -> Solution:

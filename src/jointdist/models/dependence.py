@@ -14,9 +14,8 @@ from jointdist._array import Index, Vector, to_numpy
 from jointdist.data.sample import Sample
 from jointdist.lowrank.basis import Basis, host_features
 from jointdist.models.coefficients import Problem, objective
-from jointdist.programs import Objective
 
-__all__ = ["Dependence", "dependence"]
+__all__ = ["Dependence", "dependence", "permutation_test"]
 
 _GRID = 4096  # rows on whose grid the mutual information is averaged: a second
 _PERMUTED = 20_000  # rows that are permuted: 200 permutations take seconds
@@ -91,7 +90,7 @@ def dependence(
         Chooses rows and permutations.
     """
     goal = objective(problem, regularization)
-    statistic, p_value = _permuted(problem, goal, permutations, rng)
+    statistic, p_value = permutation_test(problem, regularization, permutations, rng)
     mass = 1 + float(_mean(problem.y, problem) @ H @ _mean(problem.x, problem))
     squared = 2 * mass - 1 + float(goal.c_y @ (H * H) @ goal.c_x)
     chi2 = squared / mass**2 - 1 if mass > 0 else float("nan")
@@ -136,13 +135,25 @@ def _information(
     return float(mean[0] - slope * (mean[1] - chi2))
 
 
-def _permuted(
-    problem: Problem, goal: Objective, permutations: int, rng: np.random.Generator
+def permutation_test(
+    problem: Problem, regularization: float, permutations: int, rng: np.random.Generator
 ) -> tuple[float, float]:
     """Return the statistic of the rows, and its rank among those with Y permuted.
 
     Weights do not enter: rows could not be exchanged if each had its own.
+
+    Parameters
+    ----------
+    problem : Problem
+        Bases, moments and rows.
+    regularization : float
+        The ridge of the statistic.
+    permutations : int
+        The number of permutations.
+    rng : Generator
+        Chooses rows and permutations.
     """
+    goal = objective(problem, regularization)
     rows, _ = _chosen(problem.sample, _PERMUTED, rng)
     F_y, F_x = _features(problem, rows)
     F_x = (F_x - F_x.mean(axis=0)) / len(rows)

@@ -62,7 +62,7 @@ from jointdist.models.estimator_rules import (
     check_classifier,
     check_cme,
     check_conformal,
-    check_fitted,
+    check_joint,
     check_logistic,
     check_polynomial,
     check_regressor,
@@ -72,9 +72,11 @@ from jointdist.models.joint import Joint
 from jointdist.models.jpdl import PolynomialJointDistribution
 from jointdist.models.klr import KernelLogisticRegression
 from jointdist.models.location_scale_model import LocationScaleModel
+from jointdist.models.log_linear import LogLinearJoint
 from jointdist.models.regressor import DistributionRegressor
 from jointdist.models.value_files import DISTRIBUTIONS, encodings_field
 from jointdist.programs.embedding import Scope
+from jointdist.programs.log_ratio import LogRatioSolution
 from jointdist.programs.logistic import LogisticSolution
 from jointdist.programs.solution import Solution
 from jointdist.programs.sos import SumOfSquares
@@ -135,15 +137,16 @@ def _register_joint(schema: Schema) -> None:
         "basis_x_": Value(Basis, x="rank"),
         "basis_y_": Value(Basis, y="rank"),
         "moments_": Value(Moments, x="rank_x", y="rank_y"),
-        "solution_": Value(Solution),
+        "solution_": Value(Solution, LogRatioSolution),
         **SOLVED,
+        "coefficients_": Floats("_", "_"),
         "_chosen": Value(Chosen),
         "_reduction": Value(Reduced, x="x.map.rank", y="y.map.rank"),
-        "_fitted": Value(Joint, x="problem.x.rank", y="problem.y.rank"),
+        "_fitted": Value(Joint, LogLinearJoint, x="problem.x.rank", y="problem.y.rank"),
         "support_error_": Number(least=0, most=1),
         "support_error_x_": Number(least=0, most=1),
     }
-    register_estimator(schema, JointDistribution, parameters, learned, check=check_fitted)
+    register_estimator(schema, JointDistribution, parameters, learned, check=check_joint)
 
 
 def _register_polynomial(schema: Schema) -> None:

@@ -10,6 +10,7 @@ __all__ = [
     "check_cme",
     "check_conformal",
     "check_fitted",
+    "check_joint",
     "check_logistic",
     "check_polynomial",
     "check_regressor",
@@ -26,6 +27,22 @@ def check_fitted(model: Any) -> None:
     """
     d, found = model.n_features_in_, model._fitted.kept.design.shown.width  # noqa: SLF001
     require(found == d, type(model).__name__, "kept", f"of {d} columns", found)
+
+
+def check_joint(model: Any) -> None:
+    """Raise unless the coefficients of a joint distribution are those of its solution.
+
+    Parameters
+    ----------
+    model : estimator
+        The fitted estimator.
+    """
+    check_fitted(model)
+    where, shape = type(model).__name__, model.coefficients_.shape
+    fitted = model._fitted.solution  # noqa: SLF001
+    for solution in (model.solution_, fitted):
+        found = solution.value.shape
+        require(found == shape, where, "solution_", f"of shape {shape}", found)
 
 
 def check_polynomial(model: Any) -> None:

@@ -66,6 +66,7 @@ class ExactUpdates(FittedState, ABC):
         X, Y, sample_weight
             As in :meth:`fit`.
         """
+        self._require_sums("partial_fit")
         if not hasattr(self, "solution_"):
             msg = (
                 f"{self._name}.partial_fit: the model is not fitted; length scales and "
@@ -92,6 +93,7 @@ class ExactUpdates(FittedState, ABC):
             Rows that the model was fitted to, with their weights.
         """
         check_is_fitted(self)
+        self._require_sums("forget")
         old = Sample.paired(*self._read_rows("forget", X, Y), sample_weight)
         model = self._as_fitted()
         return self._adopt(model._without(old))  # noqa: SLF001
@@ -132,11 +134,21 @@ class ExactUpdates(FittedState, ABC):
             A model with the same landmarks, made by :meth:`fit_like` or from a copy.
         """
         check_is_fitted(self)
+        self._require_sums("merge")
         where = f"{self._name}.merge"
         same = type(other) is type(self) and hasattr(other, "solution_")
         rule = f"a fitted {type(self).__name__}"
         require(same, where, "other", rule, Text(f"{other!r}"))
         return self._as_fitted()._merged(other, where)  # noqa: SLF001
+
+    def _require_sums(self, method: str) -> None:
+        """Raise if the model is not solved from sums.
+
+        Parameters
+        ----------
+        method : str
+            The method that users call, for the message.
+        """
 
     @property
     def _sums(self) -> Moments:

@@ -15,6 +15,7 @@ from jointdist.data.files import register_data
 from jointdist.distributions.files import register_distributions
 from jointdist.errors import ModelFileError
 from jointdist.kernels.files import register_kernels
+from jointdist.likelihood.files import register_likelihood
 from jointdist.lowrank.files import register_lowrank
 from jointdist.models._fitted_state import FittedState
 from jointdist.models.estimator_files import ESTIMATORS, register_estimators
@@ -45,6 +46,7 @@ def model_schema(trusted: Collection[str] = ()) -> Schema:
     register_programs(schema)
     register_distributions(schema)
     register_projection(schema)
+    register_likelihood(schema)
     register_selection(schema)
     register_regression(schema, trusted)
     register_values(schema)

@@ -8,9 +8,10 @@ from jointdist._array import Vector, to_numpy
 from jointdist._rules import Seed, Text, require, require_kind
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor, executor_for, executor_like
+from jointdist.data.sample import Sample
 from jointdist.kernels import Kernel
 from jointdist.lowrank.basis import Basis, double_orthogonal
-from jointdist.lowrank.factor import Pivoting
+from jointdist.lowrank.factor import Landmarks, Pivoting
 from jointdist.lowrank.moments import Moments
 from jointdist.lowrank.reduction import Reduced, reduce_sample
 from jointdist.models._arguments import (
@@ -28,10 +29,25 @@ from jointdist.models._kernel_fits import (
     warn_if_missed,
 )
 from jointdist.models.base import Fit
-from jointdist.models.coefficients import Marginals, Positivity, Problem, path, solve
-from jointdist.models.joint import SolvedJoint, fit_joint, on_support
+from jointdist.models.coefficients import (
+    LinearPositivity,
+    Marginals,
+    Positivity,
+    Problem,
+    path,
+    solve,
+)
+from jointdist.models.joint import Joint, SolvedJoint, fit_joint, on_support
 from jointdist.models.joint_estimator import JointEstimator
 from jointdist.models.kept_sample import KeptSample, support_plan
+from jointdist.models.log_linear import LogLinearJoint
+from jointdist.models.log_linear_fit import fit_log_linear, more_landmarks
+from jointdist.models.log_linear_rules import (
+    require_all_rows,
+    require_likelihood,
+    require_one_outcome,
+    require_sums,
+)
 from jointdist.models.loo import loo_ridges
 from jointdist.selection.cross_validation import CrossValidation
 from jointdist.selection.fold_moments import Side, paired_moments
@@ -239,6 +255,7 @@ class JointDistribution(JointEstimator):
         data = self._read_fit(X, Y, sample_weight, groups)
         require_exchangeable(self._name, data, self.regularization)
         require_numbers_alone(self._name, self.positivity, data.encodings)
+        require_one_outcome(self._name, self.positivity, data.encodings[1])
         chosen = select_kernels(data.sample, data.encodings, self._search(data), data.rng)
         kernels, rows = (chosen.kernel_x, chosen.kernel_y), (data.sample.x, data.sample.y)
         options = fit_options(self, data.sample, data.rng)
@@ -247,11 +264,12 @@ class JointDistribution(JointEstimator):
         reduction = reduce_sample(*kernels, *rows, **options)
         warn_if_lost(self._name, self, reduction)
         kept = KeptSample.of(data, self.support_size, reduction.support)
-        return self._learn(kept, Fit.of(chosen, data), reduction.small)
+        fit = Fit.of(chosen, data)
+        return self._learn(kept, fit, reduction.small, sample=data.sample)
 
     def _search(self, data: PairedData) -> KernelSearch:
         """Return what is to be selected, and how."""
-        closed = self.positivity in ("projected", "isotonic", "none")
+        closed = self.positivity in ("projected", "isotonic", "none", "exponential")
         return KernelSearch(
             self._name,
             (self.kernel_x, self.kernel_y),
@@ -302,6 +320,8 @@ class JointDistribution(JointEstimator):
         fit: Fit,
         reduction: Reduced,
         bases: tuple[Basis, Basis] | None = None,
+        *,
+        sample: Sample | None = None,
     ) -> Self:
         """Solve for the coefficients, Eq. `optgenClowR`, and calibrate the projections."""
         x, y = bases or double_orthogonal(reduction, centred=self.marginals == "exact")
@@ -309,11 +329,12 @@ class JointDistribution(JointEstimator):
         problem = Problem(x, y, reduction.moments, kept.pairs, self.marginals, executor)
         problem = on_support(problem, kept)
         ridge = self._ridges(problem, fit, kept.size)
-        most = self.grid_rows if self.positivity == "grid" else 0
-        grid = kept.pairs.choose(most, fit.seed)
-        solution = solve(problem, ridge, self.positivity, grid=grid)
-        solved = SolvedJoint(problem, solution, self.positivity, ridge, grid)
-        joint = fit_joint(solved, kept, both=self._both, judges=fit.judges)
+        joint: LogLinearJoint | Joint
+        if self.positivity == "exponential":
+            rows = kept.all_rows if sample is None else sample
+            joint = self._most_likely(problem, kept, fit, reduction.x, rows)
+        else:
+            joint = self._solved(problem, kept, fit, ridge, self.positivity)
         return self._keep(
             fit,
             joint,
@@ -321,12 +342,42 @@ class JointDistribution(JointEstimator):
             basis_y_=y,
             moments_=reduction.moments,
             regularization_=ridge,
-            grid_rows_=grid,
-            support_error_=joint.y_given_x.support_error,
-            support_error_x_=joint.x_given_y.support_error,
+            grid_rows_=joint.grid,
+            support_error_=joint.support_errors[0],
+            support_error_x_=joint.support_errors[1],
             kernel_x_=fit.chosen.kernel_x,
             kernel_y_=fit.chosen.kernel_y,
             _reduction=reduction,
+        )
+
+    def _solved(
+        self,
+        problem: Problem,
+        kept: KeptSample,
+        fit: Fit,
+        ridge: float | Vector,
+        positivity: LinearPositivity,
+    ) -> Joint:
+        """Return the model whose ratio is linear in its coefficients."""
+        most = self.grid_rows if positivity == "grid" else 0
+        grid = kept.pairs.choose(most, fit.seed)
+        solution = solve(problem, ridge, positivity, grid=grid)
+        solved = SolvedJoint(problem, solution, positivity, ridge, grid)
+        return fit_joint(solved, kept, both=self._both, judges=fit.judges)
+
+    def _most_likely(
+        self, problem: Problem, kept: KeptSample, fit: Fit, low: Landmarks, sample: Sample
+    ) -> LogLinearJoint:
+        """Return the model whose log-ratio is linear in its coefficients."""
+        own = isinstance(self.kernel_y, str)
+        return fit_log_linear(
+            problem,
+            kept,
+            sample,
+            more_landmarks(self, low, fit.chosen.kernel_x, sample, fit.seed),
+            kernel_y=None if own else fit.chosen.kernel_y,
+            ridge=self._ridge(fit.chosen, kept.size),
+            executor=executor_for(sample.x, self.executor),
         )
 
     def _update(self, kept: KeptSample, sums: Moments | None) -> Self:
@@ -340,6 +391,10 @@ class JointDistribution(JointEstimator):
         same = centred == any(bool(to_numpy(basis.mean).any()) for basis in (x, y))
         bases = (x, y) if same else None
         return self._learn(self._fitted.kept, self._fit, self._reduction, bases)
+
+    def _check_again(self, where: str) -> None:
+        self._check()
+        require_all_rows(where, self.positivity, self._fitted.kept)
 
     def _ridges(self, problem: Problem, fit: Fit, size: float) -> float | Vector:
         """Return the ridge, or one for each function of Y."""
@@ -371,3 +426,8 @@ class JointDistribution(JointEstimator):
         rule = 'a number, an array or "auto" unless marginals="exact"'
         require(exact or not self._by_loo, self._name, "regularization", rule, "loo")
         require_kind(self._name, "positivity", self.positivity, Positivity)
+        require_likelihood(self._name, self)
+
+    def _require_sums(self, method: str) -> None:
+        fitted = vars(self).get("_settings", {}).get("positivity", self.positivity)
+        require_sums(f"{self._name}.{method}", fitted)

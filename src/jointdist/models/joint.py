@@ -10,21 +10,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from jointdist._array import Array, Index, Vector, to_numpy
-from jointdist._cached import Cached, cached
-from jointdist.data.design import Design
+from jointdist._array import Array, Index, Vector
 from jointdist.data.executor import Executor, one_blas_thread
 from jointdist.data.table import Rows
 from jointdist.distributions.groups import Groups
 from jointdist.distributions.kernel_support import KernelSupport
 from jointdist.distributions.linear import LinearDistributions
-from jointdist.distributions.marginal import marginal_scores
-from jointdist.distributions.seen import About, Seen
+from jointdist.distributions.seen import Seen
+from jointdist.distributions.support_points import SupportPoints
 from jointdist.lowrank.basis import host_features
 from jointdist.lowrank.kernel_range import largest_kernel
 from jointdist.models.coefficients import Problem
+from jointdist.models.dependence import Dependence, dependence
 from jointdist.models.direction import Direction, Regression, Typical, calibrated
 from jointdist.models.event_rows import WeightedRows, mean_features
+from jointdist.models.fitted_joint import FittedJoint
 from jointdist.models.fold_calibration import Judges, judged
 from jointdist.models.kept_sample import KeptSample
 from jointdist.programs import Solution
@@ -35,7 +35,7 @@ __all__ = ["Joint", "SolvedJoint", "fit_joint", "on_support"]
 
 
 @dataclass(frozen=True, eq=False)
-class Joint(Cached):
+class Joint(FittedJoint):
     """A fitted joint distribution: a small value that is never changed, only read.
 
     Attributes
@@ -99,20 +99,6 @@ class Joint(Cached):
         """Return averages of the distributions of Y given rows of X, projected afterwards."""
         return self.y_given_x.averaged(x, groups, self.about_x)
 
-    @cached
-    def about_x(self) -> About:
-        """What is known about rows of X: their range, and the leverage of the leading
-        function of Y.
-        """
-        x, y, n = self.problem.x, self.problem.y, self.kept.size
-        c, leading = (
-            to_numpy(x.eigenvalues) / n,
-            float(to_numpy(y.eigenvalues)[:1].sum()) / n,
-        )
-        ridge = np.ravel(self.ridge)[0] / leading if leading > 0 else np.inf
-        inverse = np.divide(1.0, n * (c + ridge), out=np.zeros_like(c), where=c + ridge > 0)
-        return About(self.seen, inverse, 1 / n)
-
     def of_y_within(self, x: WeightedRows) -> LinearDistributions:
         r"""Return the distribution of Y given that X is one of some rows.
 
@@ -123,28 +109,20 @@ class Joint(Cached):
         return self.y_given_x.at_mean(mean)
 
     @property
-    def design_x(self) -> Design:
-        """What became of the columns of X."""
-        return self.kept.design
+    def sides(self) -> tuple[SupportPoints, SupportPoints]:
+        """The support points of X and Y."""
+        return self.x_given_y.support.sample, self.y_given_x.support.sample
 
     @property
-    def points_x(self) -> WeightedRows:
-        """The support points of X."""
-        points = self.x_given_y.support.points
-        return WeightedRows(points.rows, points.shares)
+    def support_errors(self) -> tuple[float, float]:
+        """By how much cdfs of Y given X, and of X given Y, differ from those on all rows."""
+        return self.y_given_x.support_error, self.x_given_y.support_error
 
-    @property
-    def donors_x(self) -> WeightedRows:
-        """Some rows of X, whose entries take the place of missing ones."""
-        return self.kept.donors
-
-    def marginal_scores(self, y: Vector) -> Vector:
-        """Return the energy scores of the marginal distribution of Y at outcomes."""
-        return marginal_scores(self.y_given_x.support.sample, y)
-
-    def energy_scores(self, dists: LinearDistributions, y: Vector) -> tuple[Vector, Vector]:
-        """Return the energy scores of distributions of Y, and of the marginal."""
-        return dists.energy_scores(y)
+    def dependence(
+        self, ridge: float, permutations: int, rng: np.random.Generator
+    ) -> Dependence:
+        """Measure the dependence that the model implies, and test it."""
+        return dependence(self.problem, self.H, ridge, permutations, rng)
 
     def ratio(self, x: Rows, y: Rows) -> Vector:
         """Return 1 + h at pairs of rows."""

@@ -12,9 +12,9 @@ from jointdist.distributions.linear import LinearDistributions
 from jointdist.distributions.protocols import Distributions
 from jointdist.models._arguments import y_for_Y
 from jointdist.models.base import DistributionEstimator
-from jointdist.models.dependence import Dependence, dependence
+from jointdist.models.dependence import Dependence
 from jointdist.models.event_rows import require_one
-from jointdist.models.joint import Joint
+from jointdist.models.fitted_joint import FittedJoint
 from jointdist.selection.settings import SETTINGS
 
 __all__ = ["JointEstimator"]
@@ -24,7 +24,7 @@ class JointEstimator(DistributionEstimator):
     """An estimator of the joint distribution of X and Y, with both conditionals."""
 
     grid_rows_: Index
-    _fitted: Joint  # pyrefly: ignore[bad-override-mutable-attribute]
+    _fitted: FittedJoint  # pyrefly: ignore[bad-override-mutable-attribute]
 
     def given(
         self, x: object = None, *, y: object = None, where: object = None
@@ -119,8 +119,7 @@ class JointEstimator(DistributionEstimator):
         rule = "an integer of at least 1"
         require(whole, where, "permutations", rule, permutations)
         rng = generator(where, random_state)
-        problem = self._fitted.problem
         # Ridges that were selected for each function would know the pairs of the sample.
         one = isinstance(self.regularization_, float)
         ridge = self.regularization_ if one else SETTINGS.strength / self._fitted.kept.size
-        return dependence(problem, self.coefficients_, ridge, permutations, rng)
+        return self._fitted.dependence(ridge, permutations, rng)

@@ -29,6 +29,7 @@ from jointdist.distributions.cell_support import CellSupport
 from jointdist.distributions.kernel_support import KernelSupport
 from jointdist.distributions.seen import Seen
 from jointdist.distributions.support_points import SupportPoints
+from jointdist.likelihood.log_ratio import LogRatio
 from jointdist.lowrank.basis import Basis
 from jointdist.lowrank.bins import Bins
 from jointdist.lowrank.moments import Moments
@@ -50,6 +51,8 @@ from jointdist.models.joint import Joint
 from jointdist.models.jpdl import PolynomialJointDistribution
 from jointdist.models.kept_sample import KeptSample
 from jointdist.models.location_scale_model import LocationScaleModel
+from jointdist.models.log_linear import LogLinearJoint
+from jointdist.programs.log_ratio import LogRatioSolution
 from jointdist.programs.solution import Solution
 from jointdist.programs.sos import SumOfSquares
 from jointdist.projection.isotonic import IsotonicProjector
@@ -86,6 +89,7 @@ def register_values(schema: Schema) -> None:
     """
     _register_sample(schema)
     _register_joint(schema)
+    _register_log_linear(schema)
     _register_embedding(schema)
     schema.register(
         ChosenDegree,
@@ -190,6 +194,25 @@ def _register_joint(schema: Schema) -> None:
     )
 
 
+def _register_log_linear(schema: Schema) -> None:
+    schema.register(
+        LogLinearJoint,
+        "log_linear_joint",
+        check=_check_log_linear,
+        problem=Value(Problem),
+        kept=Value(KeptSample),
+        solution=Value(LogRatioSolution, k="intercept.size"),
+        ridge=Number(above=0),
+        grid=Indices("_", below=0),
+        log_ratio=Value(LogRatio, k="shares.size"),
+        cells=Value(CellSupport, k="rank"),
+        edges=Floats("_"),
+        most=Tuple(Number(least=0, infinite=True), Number(least=0, infinite=True)),
+        support_errors=Tuple(Number(least=0, most=1), Number(least=0, most=1)),
+        seen=Optional(Value(Seen)),
+    )
+
+
 def _register_embedding(schema: Schema) -> None:
     schema.register(
         Embedding,
@@ -286,6 +309,22 @@ def _check_joint(joint: Joint) -> None:
     require(widths == expected, where, "problem", f"of columns {expected}", widths)
     widths = [side.support.points.width for side in directions]
     require(widths == expected, where, "support", f"of columns {expected}", widths)
+
+
+def _check_log_linear(joint: LogLinearJoint) -> None:
+    where, problem = "LogLinearJoint", joint.problem
+    _require_seen(where, joint.seen, problem.x.map.width)
+    expected = [encoding.width for encoding in joint.kept.encodings]
+    widths = [problem.x.map.width, problem.y.map.width]
+    require(widths == expected, where, "problem", f"of columns {expected}", widths)
+    found = joint.log_ratio.landmarks.shape[1]
+    require(found == widths[0], where, "log_ratio", f"of {widths[0]} columns", found)
+    r, found = len(joint.log_ratio.shift), len(joint.solution.value)
+    require(found == r, where, "solution", f"of {r} functions of Y", found)
+    require(joint.cells.points.width == 1, where, "cells", "of one column", Text("others"))
+    k, edges = joint.cells.rank, joint.edges
+    fine = len(edges) == k - 1 and bool((np.diff(edges) > 0).all())
+    require(fine, where, "edges", f"{k - 1} ascending numbers", Text("others"))
 
 
 def _check_embedding(embedding: Embedding) -> None:

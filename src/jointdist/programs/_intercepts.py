@@ -5,6 +5,8 @@ For given log-ratios but for :math:`\beta`, the mean over rows of :math:`p(k \mi
 :math:`K \times K` system a step.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
@@ -41,6 +43,8 @@ def best_intercepts(
     shares: Vector,
     weights: Vector,
     start: Vector | None = None,
+    *,
+    trust: Vector | None = None,
 ) -> Vector:
     r"""Return the intercepts with which the mean probabilities are the shares.
 
@@ -56,23 +60,25 @@ def best_intercepts(
         The weights of the rows, with sum one.
     start : array of shape (K,), optional
         Where to start.
+    trust : array of shape (n,), optional
+        What the intercepts are multiplied by at each row, from zero to one; by default one.
     """
+    dual = _Dual(tilts, functions, shares, weights, trust)
     beta = np.zeros(len(shares)) if start is None else start - shares @ start
     best, least = beta, np.inf
     for _ in range(_STEPS):
-        value, mean, second = _moments(tilts, functions, shares, weights, beta)
+        value, mean, H = dual.moments(beta)
         error = float(np.max(np.abs(mean - shares) / shares))
         if error < least:
             best, least = beta, error
         if error <= _EXACT:
             break
-        step = _solved(np.diag(mean) - second, shares - mean)
+        step = _solved(H, shares - mean)
         step -= shares @ step
         slope, length = float((shares - mean) @ step), 1.0
         while length > _EXACT:
             new = beta + length * step
-            found = _value(tilts, functions, shares, weights, new)
-            if found <= value - 1e-4 * length * slope + 1e-14 * abs(value):
+            if dual.value(new) <= value - 1e-4 * length * slope + 1e-14 * abs(value):
                 break
             length /= 2
         if length <= _EXACT:
@@ -81,38 +87,54 @@ def best_intercepts(
     return best - shares @ best
 
 
-def _parts(n: int) -> list[slice]:
-    return [slice(i, i + _ROWS) for i in range(0, n, _ROWS)]
+@dataclass(frozen=True, slots=True, eq=False)
+class _Dual:
+    r"""The convex function of the intercepts whose gradient is what the marginal misses.
 
+    With the trust :math:`\tau_i` of rows it is :math:`\sum_i \omega_i \log \sum_k p_k
+    e^{\tau_i \beta_k + \dots} / \tau_i - p \cdot \beta`.
+    """
 
-def _moments(
-    tilts: Matrix, functions: Matrix, shares: Vector, weights: Vector, beta: Vector
-) -> tuple[float, Vector, Matrix]:
-    """Return the objective, the mean of the probabilities, and that of their products."""
-    K = len(shares)
-    value, mean, second = 0.0, np.zeros(K), np.zeros((K, K))
-    for part in _parts(len(tilts)):
-        logs = tilts[part] @ functions.T + (beta + np.log(shares))
+    tilts: Matrix
+    functions: Matrix
+    shares: Vector
+    weights: Vector
+    trust: Vector | None
+
+    def moments(self, beta: Vector) -> tuple[float, Vector, Matrix]:
+        """Return the value, the mean of the probabilities, and the second derivatives."""
+        K = len(self.shares)
+        value, mean, own, second = 0.0, np.zeros(K), np.zeros(K), np.zeros((K, K))
+        for part in self._parts():
+            found, P, trust = self._block(part, beta)
+            w = self.weights[part]
+            value += found
+            mean += w @ P
+            own += (w * trust) @ P
+            second += (P * (w * trust)[:, None]).T @ P
+        return value - float(self.shares @ beta), mean, np.diag(own) - second
+
+    def value(self, beta: Vector) -> float:
+        """Return the value alone."""
+        total = sum(self._block(part, beta)[0] for part in self._parts())
+        return total - float(self.shares @ beta)
+
+    def _parts(self) -> list[slice]:
+        return [slice(i, i + _ROWS) for i in range(0, len(self.tilts), _ROWS)]
+
+    def _block(self, part: slice, beta: Vector) -> tuple[float, Matrix, Vector]:
+        """Return the value of rows, their probabilities, and their trust."""
+        trust = np.ones(len(self.tilts[part])) if self.trust is None else self.trust[part]
+        logs = self.tilts[part] @ self.functions.T
+        logs += np.multiply.outer(trust, beta) + np.log(self.shares)
         top = logs.max(axis=1, keepdims=True)
         np.exp(logs - top, out=logs)
         mass = logs.sum(axis=1)
-        value += float(weights[part] @ (np.log(mass) + top[:, 0]))
         logs /= mass[:, None]
-        mean += weights[part] @ logs
-        second += (logs * weights[part, None]).T @ logs
-    return value - float(shares @ beta), mean, second
-
-
-def _value(
-    tilts: Matrix, functions: Matrix, shares: Vector, weights: Vector, beta: Vector
-) -> float:
-    """Return the objective alone."""
-    value = 0.0
-    for part in _parts(len(tilts)):
-        logs = tilts[part] @ functions.T + (beta + np.log(shares))
-        top = logs.max(axis=1, keepdims=True)
-        value += float(weights[part] @ (np.log(np.exp(logs - top).sum(axis=1)) + top[:, 0]))
-    return value - float(shares @ beta)
+        none = trust <= 0  # these are the marginal
+        log_sums = np.log(mass) + top[:, 0]
+        each = np.where(none, self.shares @ beta, log_sums / np.where(none, 1.0, trust))
+        return float(self.weights[part] @ each), logs, trust
 
 
 def _solved(H: Matrix, g: Vector) -> Vector:

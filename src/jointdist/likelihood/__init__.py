@@ -1,0 +1,1 @@
+"""Maximum likelihood: the logarithm of the ratio is linear in functions of both sides."""

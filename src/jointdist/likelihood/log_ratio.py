@@ -1,0 +1,139 @@
+r"""The log-linear ratio of a joint distribution to its marginals, on cells of one outcome.
+
+.. math:: p(k \mid x) = p_k \exp(\tau(x) (u_k^\top \theta(x) + \beta_k) - a(x)),
+
+with the tilts :math:`\theta(x) = W \Psi_X(x)`, which are sums of kernels at landmarks. The trust
+:math:`\tau` is one near the sample and falls to zero out of distribution, where the distribution
+is the marginal. It is positive and has mass one for every x.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from jointdist._array import Array, Matrix, Vector, to_numpy
+from jointdist._cached import Cached, cached
+from jointdist.distributions.conditions import Queries
+from jointdist.kernels import Kernel
+from jointdist.lowrank.features import kernel_matrix
+
+__all__ = ["CellQueries", "LogRatio", "TiltQueries"]
+
+
+@dataclass(frozen=True, eq=False)
+class LogRatio(Cached):
+    r"""A fitted log-linear ratio: a small value.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        The kernel of X.
+    landmarks : array of shape (m, d)
+        The landmarks of X.
+    slopes : array of shape (m, r)
+        The coefficients of the kernels at the landmarks in the tilts.
+    shift : array of shape (r,)
+        The constants in the tilts.
+    functions : array of shape (K, r)
+        The functions :math:`u_k` of Y at the cells.
+    intercept : array of shape (K,)
+        The intercepts :math:`\beta_k` of the cells.
+    shares : array of shape (K,)
+        The shares :math:`p_k` of the cells.
+    """
+
+    kernel: Kernel
+    landmarks: Matrix
+    slopes: Matrix
+    shift: Vector
+    functions: Matrix
+    intercept: Vector
+    shares: Vector
+
+    def tilts(self, z: Array) -> Matrix:
+        r"""Return :math:`\theta(x)` at rows of X, and a column of ones, ``(b, r + 1)``."""
+        x, found = to_numpy(z), np.ones((z.shape[0], 1 + len(self.shift)))
+        found[:, :-1] = self.shift
+        if len(self.landmarks):
+            K = to_numpy(kernel_matrix(self.kernel, x, self.landmarks))
+            found[:, :-1] += K @ self.slopes
+        return found
+
+    def probabilities(self, t: Matrix) -> Matrix:
+        """Return the probabilities of the cells, ``(q, K)``.
+
+        Parameters
+        ----------
+        t : array of shape (q, r + 1)
+            Trust times tilts, and the trust.
+        """
+        logs = t @ self._columns
+        logs += self._logs
+        logs -= logs.max(axis=1, keepdims=True)
+        np.exp(logs, out=logs)
+        logs /= logs.sum(axis=1, keepdims=True)
+        return logs
+
+    def ratios(self, t: Matrix) -> Matrix:
+        """Return the probabilities of the cells over their shares, ``(q, K)``."""
+        found = self.probabilities(t)
+        found /= self.shares
+        return found
+
+    @cached
+    def _columns(self) -> Matrix:
+        """The functions and the intercepts as rows, ``(r + 1, K)``."""
+        return np.concatenate([self.functions.T, self.intercept[None, :]])
+
+    @cached
+    def _logs(self) -> Vector:
+        """The logarithms of the shares."""
+        return np.log(self.shares)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TiltQueries(Queries):
+    """Rows of X as conditions, whose coefficients are trust times tilts, and the trust.
+
+    Attributes
+    ----------
+    log_ratio : LogRatio
+        The model.
+    """
+
+    log_ratio: LogRatio
+
+    @property
+    def width(self) -> int:
+        """The number of coefficients of a distribution."""
+        return 1 + len(self.log_ratio.shift)
+
+    def coefficients(self, psi: Vector, z: Array) -> Vector:
+        """Return the tilts at rows of X, and a column of ones."""
+        del psi
+        return self.log_ratio.tilts(z)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CellQueries(Queries):
+    """Rows of Y as conditions, whose coefficients tell their cells.
+
+    Attributes
+    ----------
+    edges : array of shape (K - 1,)
+        The upper ends of all cells but the last, which are intervals of Y.
+    """
+
+    edges: Vector
+
+    @property
+    def width(self) -> int:
+        """The number of coefficients of a distribution."""
+        return 1 + len(self.edges)
+
+    def coefficients(self, psi: Vector, z: Array) -> Vector:
+        """Return one in the column of the cell of each row of Y, else zero, ``(b, K)``."""
+        del psi
+        found = np.zeros((z.shape[0], self.width))
+        found[np.arange(len(found)), np.searchsorted(self.edges, to_numpy(z)[:, 0])] = 1.0
+        return found

@@ -1,0 +1,207 @@
+r"""The fitted joint distribution of a log-linear ratio, by maximum likelihood.
+
+:math:`Q = \sum_{ik} \omega_i p(k \mid x_i) \delta_{x_i} \otimes \mu_k` on the support points of X
+and the cells of Y, :math:`\mu_k` being the distribution of the sample inside a cell. Weights are
+positive. The marginal of X is that of the sample by construction, that of Y by the intercepts.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from jointdist._array import Array, Index, Matrix, Vector, to_numpy
+from jointdist._cached import cached
+from jointdist.data.table import Rows
+from jointdist.distributions.cell_support import CellSupport
+from jointdist.distributions.conditions import Fixed
+from jointdist.distributions.groups import Groups
+from jointdist.distributions.linear import LinearDistributions
+from jointdist.distributions.protocols import LinearConditions
+from jointdist.distributions.seen import Seen
+from jointdist.distributions.support_points import SupportPoints
+from jointdist.likelihood.log_ratio import CellQueries, LogRatio, TiltQueries
+from jointdist.likelihood.posterior import Posterior, RatioSupport
+from jointdist.likelihood.tilted import LogRatios, Tilted
+from jointdist.lowrank.novelty import TRUSTED
+from jointdist.models.coefficients import Problem
+from jointdist.models.dependence import Dependence, permutation_test
+from jointdist.models.event_rows import WeightedRows
+from jointdist.models.fitted_joint import FittedJoint
+from jointdist.models.kept_sample import KeptSample
+from jointdist.programs import LogRatioSolution
+from jointdist.projection.pooled import Pooled, pooled
+
+__all__ = ["LogLinearJoint"]
+
+_NONE: Matrix = np.empty((0, 0))  # coefficients of conditions that have others
+
+
+@dataclass(frozen=True, eq=False)
+class LogLinearJoint(FittedJoint):
+    """A fitted joint distribution whose log-ratio is linear in both bases.
+
+    Attributes
+    ----------
+    problem : Problem
+        The bases and the moments, from which models with other positivity are refitted.
+    kept : KeptSample
+        What is kept of the sample.
+    solution : LogRatioSolution
+        The coefficients and intercepts, with their certificate.
+    ridge : float
+        The ridge of the model.
+    grid : array of int
+        Empty.
+    log_ratio : LogRatio
+        The log-ratio, as a function of both sides.
+    cells : CellSupport
+        The support points of Y in cells.
+    edges : array of shape (K - 1,)
+        The upper ends of all cells but the last.
+    most : tuple of float
+        The largest kernels of rows of X and of Y.
+    support_errors : tuple of float
+        By how much cdfs of Y given X, and of X given Y, differ from those on all rows.
+    seen : Seen, optional
+        The range and the novelty of the rows of X; None if not known.
+    """
+
+    problem: Problem
+    kept: KeptSample
+    solution: LogRatioSolution
+    ridge: float
+    grid: Index
+    log_ratio: LogRatio
+    cells: CellSupport
+    edges: Vector
+    most: tuple[float, float]
+    support_errors: tuple[float, float] = (0.0, 0.0)
+    seen: Seen | None = None
+
+    @property
+    def tuned(self) -> tuple[None, None]:
+        """No ridges, as there are no projections."""
+        return None, None
+
+    @property
+    def sides(self) -> tuple[SupportPoints, SupportPoints]:
+        """The support points of X and Y."""
+        return self.kept.points_x(self.problem.executor), self.cells.points
+
+    def of_y(self, x: Rows) -> Tilted:
+        """Return the distributions of Y given rows of X."""
+        return self._tilted(self.conditions(x))
+
+    def of_x(self, y: Rows) -> Posterior:
+        """Return the distributions of X given rows of Y, by Bayes' rule."""
+        basis, encoding = self.problem.y, self.kept.encodings[1]
+        conditions = CellQueries(
+            y,
+            basis,
+            _NONE,
+            self.problem.executor,
+            encoding,
+            trusted=_trusted(basis.relative_error),
+            most=self.most[1],
+            edges=self.edges,
+        )
+        return Posterior(self._support_x, conditions)
+
+    def marginal_y(self) -> Tilted:
+        """Return the marginal of Y: that of the sample."""
+        return self._tilted(Fixed(np.zeros((1, 1 + len(self.log_ratio.shift)))))
+
+    def marginal_x(self) -> Posterior:
+        """Return the marginal of X: that of the sample."""
+        return Posterior(self._support_x, Fixed(np.zeros((1, len(self.log_ratio.shares)))))
+
+    def of_y_averaged(self, x: Rows, groups: Groups) -> LinearDistributions:
+        """Return mixtures of the distributions of Y given rows of X, group by group."""
+        found = pooled(self.of_y(x), groups)
+        assert isinstance(found, Pooled)  # noqa: S101  # for type checkers
+        return found
+
+    def of_y_within(self, x: WeightedRows) -> LinearDistributions:
+        """Return the distribution of Y given that X is one of some rows: a mixture."""
+        return self.of_y_averaged(x.rows, Groups.of(np.array([x.rows.n]), x.weights))
+
+    def ratio(self, x: Rows, y: Rows) -> Vector:
+        """Return the ratio of the joint density to the product of the marginals at pairs."""
+        cell = self._cell_of(y)
+        conditions, start, found = self.conditions(x), 0, np.empty(x.n)
+        for part in LogRatios(conditions, self.log_ratio).parts():
+            own = slice(start, start + len(part))
+            found[own] = 1 + part[np.arange(len(part)), cell[own]]
+            start += len(part)
+        return found
+
+    def ratio_on_grid(self, x: Rows, y: Rows) -> Vector:
+        """Return the ratio at all pairs of rows, ``(k_x, k_y)``."""
+        cell = self._cell_of(y)
+        parts = LogRatios(self.conditions(x), self.log_ratio).parts()
+        return np.concatenate([1 + part[:, cell] for part in parts])
+
+    def dependence(
+        self, ridge: float, permutations: int, rng: np.random.Generator
+    ) -> Dependence:
+        """Measure the dependence that the model implies, and test it.
+
+        The test is that of the closed form with the same kernels.
+        """
+        statistic, p_value = permutation_test(self.problem, ridge, permutations, rng)
+        shares, p = self.sides[0].shares, self.log_ratio.shares
+        chi2, information, start = 0.0, 0.0, 0
+        conditions = LogRatios(self.conditions(self.sides[0].rows), self.log_ratio)
+        for h in conditions.parts():
+            own = shares[start : start + len(h)]
+            chi2 += float(own @ (h * h) @ p)
+            logs = np.log1p(h, out=np.zeros_like(h), where=h > -1)
+            information += float(own @ ((1 + h) * logs) @ p)
+            start += len(h)
+        return Dependence(chi2, information, statistic, p_value, permutations)
+
+    def conditions(self, x: Rows) -> TiltQueries:
+        """Return rows of X as conditions; out of distribution they revert to the marginal."""
+        basis = self.problem.x
+        return TiltQueries(
+            x,
+            basis,
+            _NONE,
+            self.problem.executor,
+            self.kept.encodings[0],
+            trusted=_trusted(basis.relative_error),
+            most=self.most[0],
+            about=self.about_x,
+            log_ratio=self.log_ratio,
+        )
+
+    def _cell_of(self, y: Rows) -> Index:
+        """Return the cells of rows of Y."""
+        return np.searchsorted(self.edges, to_numpy(y.read(0, y.n))[:, 0])
+
+    def _tilted(self, conditions: LinearConditions) -> Tilted:
+        return Tilted(self.cells, LogRatios(conditions, self.log_ratio))
+
+    @cached
+    def _support_x(self) -> RatioSupport:
+        """The support points of X, with the ratios of all cells of Y."""
+        points = self.sides[0]
+        rows = points.rows
+        at = self.conditions(rows.subset(np.zeros(1, dtype=np.intp)))
+
+        def ratios(z: Array) -> Vector:
+            return self.log_ratio.ratios(at.block(z)[0])
+
+        zero = np.zeros(len(self.log_ratio.shares))
+        return RatioSupport(
+            points=points,
+            sample=points,
+            origin=to_numpy(self.problem.x.map.origin),
+            mean=zero,
+            ratios=ratios,
+        )
+
+
+def _trusted(relative_error: float) -> float:
+    """Return the share of the kernel below which conditions are not trusted."""
+    return TRUSTED * (1 - relative_error)

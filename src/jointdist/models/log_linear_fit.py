@@ -1,0 +1,138 @@
+"""The fit of a joint distribution whose log-ratio is linear in both bases."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from jointdist._array import Vector, to_numpy
+from jointdist.data.executor import Executor
+from jointdist.data.sample import Sample
+from jointdist.distributions.support_points import SupportPoints
+from jointdist.kernels import Kernel
+from jointdist.likelihood.cell_functions import cell_edges, cell_functions
+from jointdist.likelihood.fit import (
+    CellOutcomes,
+    exact_marginal,
+    log_ratio_of,
+    regressors,
+)
+from jointdist.likelihood.settings import SETTINGS, most_functions
+from jointdist.lowrank.bins import BinSums
+from jointdist.lowrank.factor import Landmarks
+from jointdist.lowrank.kernel_range import largest_kernel
+from jointdist.lowrank.protocols import Features
+from jointdist.lowrank.reduction import Factoring
+from jointdist.models._kernel_fits import KernelParameters
+from jointdist.models.coefficients import Problem
+from jointdist.models.kept_sample import KeptSample
+from jointdist.models.log_linear import LogLinearJoint
+from jointdist.programs import maximum_likelihood
+from jointdist.projection.partition import cells_of_values
+
+__all__ = ["fit_log_linear", "more_landmarks"]
+
+
+def fit_log_linear(
+    problem: Problem,
+    kept: KeptSample,
+    sample: Sample,
+    low: Landmarks,
+    *,
+    kernel_y: Kernel | None,
+    ridge: float,
+    executor: Executor,
+) -> LogLinearJoint:
+    """Return the joint distribution of the largest penalised likelihood.
+
+    Parameters
+    ----------
+    problem : Problem
+        The bases and the moments.
+    kept : KeptSample
+        What is kept of the sample.
+    sample : Sample
+        All rows.
+    low : Landmarks
+        The landmarks of X.
+    kernel_y : Kernel, optional
+        The kernel of Y; by default one of ranks.
+    ridge : float
+        The ridge, positive.
+    executor : Executor
+        Runs the row blocks.
+    """
+    points_x, points_y = (
+        kept.points_x(problem.executor),
+        kept.points_y(problem.executor),
+    )
+    cells = cells_of_values(problem.support_y(points_y), SETTINGS.cells)
+    edges = cell_edges(cells, _thresholds(kept))
+    most = SETTINGS.functions
+    if points_y.has_few_values:
+        most = SETTINGS.category_functions
+    functions = cell_functions(cells, kernel_y, most)
+    y = np.concatenate(list(executor.map(lambda _, z: to_numpy(z)[:, 0], sample.y)))
+    outcomes = CellOutcomes(np.searchsorted(edges, y), functions)
+    x = regressors(low, sample.x, sample.weights, executor)
+    small = sample.n * x.basis.rank <= SETTINGS.exact
+    tol = SETTINGS.tight_tol if small else SETTINGS.tol
+    solution = maximum_likelihood(x.problem(outcomes), ridge, tol=tol)
+    joint = LogLinearJoint(
+        problem,
+        kept,
+        solution,
+        ridge,
+        np.empty(0, dtype=np.intp),
+        log_ratio_of(x.basis, functions, solution, cells.mean),
+        cells,
+        edges,
+        (_most(problem.x.map, points_x), _most(problem.y.map, points_y)),
+    )
+    t = np.concatenate(list(joint.conditions(sample.x).parts()))
+    found = exact_marginal(joint.log_ratio, t, sample.weights)
+    joint = replace(
+        joint, log_ratio=found, solution=replace(solution, intercept=found.intercept)
+    )
+    seen = kept.seen(problem.x.map, lambda rows: joint.conditions(rows).novelty())
+    return replace(joint, seen=seen)
+
+
+def more_landmarks(
+    model: KernelParameters, low: Landmarks, kernel: Kernel, sample: Sample, seed: int
+) -> Landmarks:
+    """Return landmarks of X for the functions of the log-ratio.
+
+    They are those of the moments, unless these were cut at a rank that is given by nobody:
+    the likelihood gains with rank.
+
+    Parameters
+    ----------
+    model : KernelParameters
+        The estimator.
+    low : Landmarks
+        The landmarks of the moments.
+    kernel : Kernel
+        The kernel of X.
+    sample : Sample
+        All rows.
+    seed : int
+        The seed of pivots.
+    """
+    most = most_functions(sample.n)
+    cut = low.relative_error > model.tol and model.max_rank is None
+    if not cut or low.map.rank >= most:
+        return low
+    how = Factoring(model.tol, None, model.pivoting, seed, model.executor)
+    return how.factored("kernel_x", kernel, sample.x, sample.weights, most).small
+
+
+def _most(features: Features, points: SupportPoints) -> float:
+    """Return the largest kernel of a support point."""
+    return largest_kernel(features, points.rows, points.weights, points.executor)
+
+
+def _thresholds(kept: KeptSample) -> Vector | None:
+    """Return the ends of the bins of Y, if its support points stand for these."""
+    if kept.rows is not None or kept.sums is None:
+        return None
+    return kept.sums.y.bins.thresholds if isinstance(kept.sums.y, BinSums) else None

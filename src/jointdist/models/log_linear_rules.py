@@ -1,0 +1,90 @@
+"""Rules of models whose log-ratio is linear: what they need, and what they cannot do."""
+
+from typing import Any, Protocol
+
+from jointdist._rules import Text, is_number, require
+from jointdist.data.encoding import Encoding
+from jointdist.models.kept_sample import KeptSample
+
+__all__ = ["require_all_rows", "require_likelihood", "require_one_outcome", "require_sums"]
+
+
+class _Parameters(Protocol):
+    positivity: Any
+    marginals: Any
+    regularization: Any
+
+
+def require_likelihood(where: str, model: _Parameters) -> None:
+    """Raise unless the parameters of an estimator suit maximum likelihood, if it is asked for.
+
+    Parameters
+    ----------
+    where : str
+        The estimator.
+    model : estimator
+        Its parameters.
+    """
+    if model.positivity != "exponential":
+        return
+    exact, ridge = model.marginals == "exact", model.regularization
+    require(exact, where, "marginals", '"exact" for "exponential"', model.marginals)
+    positive = is_number(ridge, least=0) and ridge > 0
+    good = ridge == "auto" if isinstance(ridge, str) else positive
+    rule = 'a positive number or "auto" for positivity "exponential"'
+    require(good, where, "regularization", rule, ridge)
+
+
+def require_one_outcome(where: str, positivity: str, encoding: Encoding) -> None:
+    """Raise if the log-ratio of several columns of Y is to be fitted.
+
+    Parameters
+    ----------
+    where : str
+        The estimator.
+    positivity : str
+        The argument.
+    encoding : Encoding
+        The columns of Y.
+    """
+    got = Text(f'"exponential", and Y has {encoding.width} columns; use "projected"')
+    one = positivity != "exponential" or encoding.width == 1
+    require(one, where, "positivity", "for one column of Y", got)
+
+
+def require_all_rows(where: str, positivity: str, kept: KeptSample) -> None:
+    """Raise if the likelihood is to be maximised again, and rows are not kept.
+
+    Parameters
+    ----------
+    where : str
+        The method that users call.
+    positivity : str
+        The argument.
+    kept : KeptSample
+        What is kept of the sample.
+    """
+    require_one_outcome(where, positivity, kept.encodings[1])
+    rule = (
+        "another, as maximum likelihood needs all rows, of which more than `support_size` "
+        "are not kept; call `fit`"
+    )
+    fine = positivity != "exponential" or kept.rows is not None
+    require(fine, where, "positivity", rule, positivity)
+
+
+def require_sums(where: str, positivity: str) -> None:
+    """Raise if a model is not solved from sums, to which rows are added.
+
+    Parameters
+    ----------
+    where : str
+        The method that users call.
+    positivity : str
+        That of the fit.
+    """
+    rule = (
+        "of a model that is solved from sums, to which rows are added; "
+        '`refit(positivity="projected")` gives one of the same rows'
+    )
+    require(positivity != "exponential", where, "positivity", rule, positivity)
