@@ -34,11 +34,15 @@ class Energy(NamedTuple):
         The sum of :math:`|y - y'| f f'^\top`.
     to_points : callable
         Gives the sums of :math:`|y - z| f` for points :math:`z`, as rows.
+    on_cells : bool, default=False
+        Whether the functions are the indicators of cells, whose weights are then those of
+        all points: where hardly any mass is left, nothing cancels.
     """
 
     total: Vector
     spread: Vector
     to_points: Callable[[Vector], Vector]
+    on_cells: bool = False
 
     @staticmethod
     def on(
@@ -61,8 +65,10 @@ class Energy(NamedTuple):
             4,096.
         """
         if support.points.is_scalar:
-            return _in_order(support.prefix_sums(0))
-        return _in_pairs(support, unit, _MANY if most is None else most)
+            found = _in_order(support.prefix_sums(0))
+        else:
+            found = _in_pairs(support, unit, _MANY if most is None else most)
+        return found._replace(on_cells=support.cells is not None)
 
     def scores(self, t: Vector, near: Vector) -> Vector:
         """Return the scores of distributions, divided by their mass, at a point each.
@@ -74,10 +80,11 @@ class Energy(NamedTuple):
         near : array of shape (q, 1 + m)
             What ``to_points`` gives for the points.
         """
-        w = np.insert(t, 0, 1.0, axis=1)
-        w /= (w @ self.total)[:, None]
-        apart = np.einsum("qm,qm->q", w @ self.spread, w)
-        found: Vector = np.einsum("qm,qm->q", w, near) - apart / 2
+        first = 1 if self.on_cells else 0
+        w = 1 + t if self.on_cells else np.insert(t, 0, 1.0, axis=1)
+        w /= (w @ self.total[first:])[:, None]
+        apart = np.einsum("qm,qm->q", w @ self.spread[first:, first:], w)
+        found: Vector = np.einsum("qm,qm->q", w, near[:, first:]) - apart / 2
         return found
 
     def marginal_scores(self, near: Vector) -> Vector:
