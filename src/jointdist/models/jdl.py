@@ -30,7 +30,6 @@ from jointdist.models._kernel_fits import (
 )
 from jointdist.models.base import Fit
 from jointdist.models.coefficients import (
-    LinearPositivity,
     Marginals,
     Positivity,
     Problem,
@@ -334,7 +333,11 @@ class JointDistribution(JointEstimator):
             rows = kept.all_rows if sample is None else sample
             joint = self._most_likely(problem, kept, fit, reduction.x, rows)
         else:
-            joint = self._solved(problem, kept, fit, ridge, self.positivity)
+            most = self.grid_rows if self.positivity == "grid" else 0
+            grid = kept.pairs.choose(most, fit.seed)
+            solution = solve(problem, ridge, self.positivity, grid=grid)
+            solved = SolvedJoint(problem, solution, self.positivity, ridge, grid)
+            joint = fit_joint(solved, kept, both=self._both, judges=fit.judges)
         return self._keep(
             fit,
             joint,
@@ -349,21 +352,6 @@ class JointDistribution(JointEstimator):
             kernel_y_=fit.chosen.kernel_y,
             _reduction=reduction,
         )
-
-    def _solved(
-        self,
-        problem: Problem,
-        kept: KeptSample,
-        fit: Fit,
-        ridge: float | Vector,
-        positivity: LinearPositivity,
-    ) -> Joint:
-        """Return the model whose ratio is linear in its coefficients."""
-        most = self.grid_rows if positivity == "grid" else 0
-        grid = kept.pairs.choose(most, fit.seed)
-        solution = solve(problem, ridge, positivity, grid=grid)
-        solved = SolvedJoint(problem, solution, positivity, ridge, grid)
-        return fit_joint(solved, kept, both=self._both, judges=fit.judges)
 
     def _most_likely(
         self, problem: Problem, kept: KeptSample, fit: Fit, low: Landmarks, sample: Sample
