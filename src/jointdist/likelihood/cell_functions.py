@@ -10,11 +10,12 @@ import numpy as np
 
 from jointdist._array import Matrix, Vector, to_numpy
 from jointdist.distributions.cell_support import CellSupport
+from jointdist.distributions.support_points import SupportPoints
 from jointdist.kernels import Kernel, Laplace
 from jointdist.likelihood.settings import SETTINGS
 from jointdist.lowrank.features import kernel_matrix
 
-__all__ = ["CellFunctions", "cell_edges", "cell_functions"]
+__all__ = ["CellFunctions", "cell_edges", "cell_functions", "most_functions_y"]
 
 _LEAST = 1e-10  # the mean square beside the first below which a function is rounding
 
@@ -34,7 +35,12 @@ class CellFunctions(NamedTuple):
     variances: Vector
 
 
-def cell_functions(cells: CellSupport, kernel: Kernel | None, most: int) -> CellFunctions:
+def cell_functions(
+    cells: CellSupport,
+    kernel: Kernel | None,
+    most: int,
+    located: tuple[float, float] = (0.0, 0.0),
+) -> CellFunctions:
     """Return the leading functions of a kernel on cells of one column.
 
     Parameters
@@ -46,11 +52,17 @@ def cell_functions(cells: CellSupport, kernel: Kernel | None, most: int) -> Cell
         which does not depend on units and tails.
     most : int
         The largest number of functions.
+    located : tuple of float, default=(0, 0)
+        What is added to the kernel of ranks times the products of standardised outcomes, and
+        of their squares: of distributions that move and stretch, as normal ones do, these
+        two functions say most, and ranks saturate in the tails.
     """
     p = cells.mean
     if kernel is None:
         ranks = (np.cumsum(p) - p / 2)[:, None]
         K = to_numpy(Laplace(SETTINGS.rank_scale)(ranks, ranks))
+        for weight, f in zip(located, _standardised(cells), strict=True):
+            K += weight * np.multiply.outer(f, f)
     else:
         K = to_numpy(kernel_matrix(kernel, cells.centres, cells.centres))
     K = K - p @ K
@@ -61,6 +73,29 @@ def cell_functions(cells: CellSupport, kernel: Kernel | None, most: int) -> Cell
     good = c > _LEAST * max(float(c.max(initial=0.0)), np.finfo(float).tiny)
     c, V = c[good], V[:, good]
     return CellFunctions(V * np.sqrt(c) / root[:, None], c)
+
+
+def most_functions_y(sample: SupportPoints) -> int:
+    """Return the largest number of functions of Y.
+
+    Parameters
+    ----------
+    sample : SupportPoints
+        The sample of Y.
+    """
+    few = not sample.encoding.numeric
+    return SETTINGS.category_functions if few else SETTINGS.functions
+
+
+def _standardised(cells: CellSupport) -> tuple[Vector, Vector]:
+    """Return the means of standardised outcomes and of their squares over the cells."""
+    p, centres = cells.mean, cells.centres[:, 0]
+    away = centres - p @ centres
+    squares = away * away + cells.variances[:, 0]
+    variance = float(p @ squares)
+    if not (np.isfinite(variance) and variance > 0):
+        return np.zeros_like(p), np.zeros_like(p)
+    return away / np.sqrt(variance), squares / variance
 
 
 def cell_edges(cells: CellSupport, thresholds: Vector | None = None) -> Vector:

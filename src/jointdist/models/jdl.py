@@ -40,7 +40,7 @@ from jointdist.models.joint import Joint, SolvedJoint, fit_joint, on_support
 from jointdist.models.joint_estimator import JointEstimator
 from jointdist.models.kept_sample import KeptSample, support_plan
 from jointdist.models.log_linear import LogLinearJoint
-from jointdist.models.log_linear_fit import fit_log_linear, more_landmarks
+from jointdist.models.log_linear_fit import fit_log_linear, may_adapt, more_landmarks
 from jointdist.models.log_linear_rules import (
     require_all_rows,
     require_likelihood,
@@ -51,6 +51,7 @@ from jointdist.models.loo import loo_ridges
 from jointdist.selection.cross_validation import CrossValidation
 from jointdist.selection.fold_moments import Side, paired_moments
 from jointdist.selection.kernel_search import Chosen, KernelSearch, select_kernels
+from jointdist.selection.likelihood_search import select_likelihood
 from jointdist.selection.risk import Outcomes, Trial
 from jointdist.selection.specification import Selection, require_selection
 
@@ -255,7 +256,8 @@ class JointDistribution(JointEstimator):
         require_exchangeable(self._name, data, self.regularization)
         require_numbers_alone(self._name, self.positivity, data.encodings)
         require_one_outcome(self._name, self.positivity, data.encodings[1])
-        chosen = select_kernels(data.sample, data.encodings, self._search(data), data.rng)
+        select = select_likelihood if self.positivity == "exponential" else select_kernels
+        chosen = select(data.sample, data.encodings, self._search(data), data.rng)
         kernels, rows = (chosen.kernel_x, chosen.kernel_y), (data.sample.x, data.sample.y)
         options = fit_options(self, data.sample, data.rng)
         plan = support_plan(data, self.support_size)
@@ -268,7 +270,7 @@ class JointDistribution(JointEstimator):
 
     def _search(self, data: PairedData) -> KernelSearch:
         """Return what is to be selected, and how."""
-        closed = self.positivity in ("projected", "isotonic", "none", "exponential")
+        closed = self.positivity in ("projected", "isotonic", "none")
         return KernelSearch(
             self._name,
             (self.kernel_x, self.kernel_y),
@@ -344,7 +346,7 @@ class JointDistribution(JointEstimator):
             basis_x_=x,
             basis_y_=y,
             moments_=reduction.moments,
-            regularization_=ridge,
+            regularization_=joint.ridge,
             grid_rows_=joint.grid,
             support_error_=joint.support_errors[0],
             support_error_x_=joint.support_errors[1],
@@ -357,14 +359,17 @@ class JointDistribution(JointEstimator):
         self, problem: Problem, kept: KeptSample, fit: Fit, low: Landmarks, sample: Sample
     ) -> LogLinearJoint:
         """Return the model whose log-ratio is linear in its coefficients."""
-        own = isinstance(self.kernel_y, str)
+        ranks = isinstance(self.kernel_y, str) and kept.encodings[1].numeric
         return fit_log_linear(
             problem,
             kept,
             sample,
             more_landmarks(self, low, fit.chosen.kernel_x, sample, fit.seed),
-            kernel_y=None if own else fit.chosen.kernel_y,
+            kernel_y=None if ranks else fit.chosen.kernel_y,
+            located=fit.chosen.located or (0.0, 0.0),
             ridge=self._ridge(fit.chosen, kept.size),
+            selected=isinstance(self.regularization, str),
+            adapt=may_adapt(self.regularization, self.selection, sample),
             executor=executor_for(sample.x, self.executor),
         )
 

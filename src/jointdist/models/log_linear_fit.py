@@ -9,14 +9,20 @@ from jointdist.data.executor import Executor
 from jointdist.data.sample import Sample
 from jointdist.distributions.support_points import SupportPoints
 from jointdist.kernels import Kernel
-from jointdist.likelihood.cell_functions import cell_edges, cell_functions
+from jointdist.likelihood.cell_functions import (
+    cell_edges,
+    cell_functions,
+    most_functions_y,
+)
 from jointdist.likelihood.fit import (
     CellOutcomes,
     exact_marginal,
     log_ratio_of,
     regressors,
 )
-from jointdist.likelihood.settings import SETTINGS, most_functions
+from jointdist.likelihood.held_out_ridge import held_out_path
+from jointdist.likelihood.ridge_path import continued_fit
+from jointdist.likelihood.settings import SETTINGS, most_cells, most_functions
 from jointdist.lowrank.bins import BinSums
 from jointdist.lowrank.factor import Landmarks
 from jointdist.lowrank.kernel_range import largest_kernel
@@ -28,8 +34,9 @@ from jointdist.models.kept_sample import KeptSample
 from jointdist.models.log_linear import LogLinearJoint
 from jointdist.programs import maximum_likelihood
 from jointdist.projection.partition import cells_of_values
+from jointdist.selection.specification import Selection
 
-__all__ = ["fit_log_linear", "more_landmarks"]
+__all__ = ["fit_log_linear", "may_adapt", "more_landmarks"]
 
 
 def fit_log_linear(
@@ -39,7 +46,10 @@ def fit_log_linear(
     low: Landmarks,
     *,
     kernel_y: Kernel | None,
+    located: tuple[float, float],
     ridge: float,
+    selected: bool,
+    adapt: bool,
     executor: Executor,
 ) -> LogLinearJoint:
     """Return the joint distribution of the largest penalised likelihood.
@@ -56,8 +66,14 @@ def fit_log_linear(
         The landmarks of X.
     kernel_y : Kernel, optional
         The kernel of Y; by default one of ranks.
+    located : tuple of float
+        The weights of outcomes and their squares among the functions of ranks.
     ridge : float
         The ridge, positive.
+    selected : bool
+        Whether the ridge is that of a selection, by fits that stop early.
+    adapt : bool
+        Whether it is then chosen again with all rows.
     executor : Executor
         Runs the row blocks.
     """
@@ -65,18 +81,24 @@ def fit_log_linear(
         kept.points_x(problem.executor),
         kept.points_y(problem.executor),
     )
-    cells = cells_of_values(problem.support_y(points_y), SETTINGS.cells)
+    cells = cells_of_values(problem.support_y(points_y), most_cells(sample.n))
     edges = cell_edges(cells, _thresholds(kept))
-    most = SETTINGS.functions
-    if points_y.has_few_values:
-        most = SETTINGS.category_functions
-    functions = cell_functions(cells, kernel_y, most)
+    functions = cell_functions(cells, kernel_y, most_functions_y(points_y), located)
     y = np.concatenate(list(executor.map(lambda _, z: to_numpy(z)[:, 0], sample.y)))
     outcomes = CellOutcomes(np.searchsorted(edges, y), functions)
     x = regressors(low, sample.x, sample.weights, executor)
+    likelihood, start = x.problem(outcomes), None
+    if adapt and SETTINGS.adapted < sample.n <= SETTINGS.many:
+        path = held_out_path(likelihood, cells, y, ridge, kept.seed)
+        ridge, (start,) = path.best, path.at_best
     small = sample.n * x.basis.rank <= SETTINGS.exact
-    tol = SETTINGS.tight_tol if small else SETTINGS.tol
-    solution = maximum_likelihood(x.problem(outcomes), ridge, tol=tol)
+    if selected:
+        how = {"located": any(located), "longer": small}
+        solution = continued_fit(likelihood, ridge, start, **how)
+    else:
+        tol = SETTINGS.tight_tol if small else SETTINGS.tol
+        most = SETTINGS.most_evaluations
+        solution = maximum_likelihood(likelihood, ridge, tol=tol, max_evaluations=most)
     joint = LogLinearJoint(
         problem,
         kept,
@@ -95,6 +117,25 @@ def fit_log_linear(
     )
     seen = kept.seen(problem.x.map, lambda rows: joint.conditions(rows).novelty())
     return replace(joint, seen=seen)
+
+
+def may_adapt(regularization: object, selection: Selection | None, sample: Sample) -> bool:
+    """Tell whether a ridge that was selected may be chosen again for the final fit.
+
+    Not by a criterion or among ridges that users give, nor where rows depend on each other.
+
+    Parameters
+    ----------
+    regularization : object
+        The ridge, or "auto".
+    selection : Selection, optional
+        How it was selected.
+    sample : Sample
+        All rows.
+    """
+    how = Selection() if selection is None else selection
+    plain = how.criterion in ("energy", "crps") and how.regularizations is None
+    return isinstance(regularization, str) and plain and sample.folds is None
 
 
 def more_landmarks(
@@ -118,11 +159,13 @@ def more_landmarks(
     seed : int
         The seed of pivots.
     """
-    most = most_functions(sample.n)
-    cut = low.relative_error > model.tol and model.max_rank is None
+    most, tol = most_functions(sample.n), model.tol
+    if sample.n <= SETTINGS.many:
+        tol = min(tol, SETTINGS.trace)
+    cut = low.relative_error > tol and model.max_rank is None
     if not cut or low.map.rank >= most:
         return low
-    how = Factoring(model.tol, None, model.pivoting, seed, model.executor)
+    how = Factoring(tol, None, model.pivoting, seed, model.executor)
     return how.factored("kernel_x", kernel, sample.x, sample.weights, most).small
 
 

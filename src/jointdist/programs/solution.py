@@ -17,10 +17,15 @@ class Status(Enum):
     Attributes
     ----------
     ok : bool
-        Whether the program was solved to its tolerance.
+        Whether the program was solved as it was to be: to its tolerance, or until it was
+        stopped on purpose.
     """
 
     OPTIMAL = "The program was solved to its tolerance."
+    STOPPED = (
+        "It was stopped before the optimum, as the fits were whose scores on held-out rows "
+        "chose the ridge."
+    )
     INEXACT = (
         "The constraints hold, but the optimum was not reached to tolerance: `gap` in "
         "the certificate bounds what is missing. Raise `regularization`."
@@ -32,7 +37,7 @@ class Status(Enum):
     )
 
     def __init__(self, _sentence: str) -> None:
-        self.ok: bool = self.name == "OPTIMAL"
+        self.ok: bool = self.name in {"OPTIMAL", "STOPPED"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from jointdist.distributions.support_points import SupportPoints
 from jointdist.lowrank.partition_tree import grow_tree
 from jointdist.projection.settings import SETTINGS
 
-__all__ = ["cells_by_features", "cells_of_values"]
+__all__ = ["cells_by_features", "cells_of_points", "cells_of_values"]
 
 
 def cells_of_values(support: Support, most: int) -> CellSupport:
@@ -26,12 +26,30 @@ def cells_of_values(support: Support, most: int) -> CellSupport:
     most : int
         The largest number of cells of a continuous variable.
     """
-    points, sample = support.points, support.sample
+    return cells_of_points(support.points, support.sample, most, support.origin)
+
+
+def cells_of_points(
+    points: SupportPoints, sample: SupportPoints, most: int, origin: Vector
+) -> CellSupport:
+    """Return points of one column, or of few values, in cells.
+
+    Parameters
+    ----------
+    points : SupportPoints
+        The points.
+    sample : SupportPoints
+        The whole sample, which tells what kind of variable it is.
+    most : int
+        The largest number of cells of a continuous variable.
+    origin : array of shape (d,)
+        The point about which powers are taken.
+    """
     if sample.has_few_values:
         cell = np.unique(points.table(), axis=0, return_inverse=True)[1].ravel()
     else:
         cell = _intervals(points, most)
-    return CellSupport.of(points, sample, _used(cell, points.shares), support.origin)
+    return CellSupport.of(points, sample, _used(cell, points.shares), origin)
 
 
 def cells_by_features(support: KernelSupport, most: int) -> CellSupport:

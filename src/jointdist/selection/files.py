@@ -2,6 +2,7 @@
 
 from jointdist._rules import Text, require
 from jointdist.data.codec import (
+    Added,
     Either,
     Floats,
     Number,
@@ -9,6 +10,7 @@ from jointdist.data.codec import (
     Scalars,
     Schema,
     Sequence,
+    Tuple,
     Value,
     Whole,
 )
@@ -74,6 +76,7 @@ def register_selection(schema: Schema) -> None:
         kernel_y=kernel,
         strength=Number(least=0),
         selected=Optional(Value(Selected)),
+        located=Added(Tuple(Number(least=0), Number(least=0))),
     )
 
 

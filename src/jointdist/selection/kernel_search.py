@@ -91,12 +91,16 @@ class Chosen:
         The selected ridge times the number of rows.
     selected : Selected, optional
         All candidates and their scores, if there was a selection.
+    located : tuple of float, optional
+        The weights of outcomes and of their squares in the functions of Y, of models by
+        maximum likelihood.
     """
 
     kernel_x: Kernel
     kernel_y: Kernel
     strength: float = SETTINGS.strength
     selected: Selected | None = None
+    located: tuple[float, float] | None = None
 
 
 def select_kernels(

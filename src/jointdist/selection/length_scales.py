@@ -13,7 +13,7 @@ from jointdist.kernels.median_heuristic import Family
 from jointdist.selection.cross_validation import CrossValidation
 from jointdist.selection.settings import SETTINGS
 
-__all__ = ["descend", "families", "leading_components"]
+__all__ = ["descend", "families", "leading_components", "relevant_family"]
 
 Score: TypeAlias = Callable[[int, int], float]
 
@@ -61,7 +61,9 @@ def families(
     U = features()
     smooth = missed is None or not x.free
     kinds = [x] if smooth else [replace(x, nu=nu) for nu in (x.nu, *_ROUGH)]
-    learned = list(validation.executor.each(lambda kind: _relevant(kind, sample, U), kinds))
+    learned = list(
+        validation.executor.each(lambda kind: relevant_family(kind, sample, U), kinds)
+    )
     found = [family for family in learned if family is not None]
     if not found:
         return
@@ -69,7 +71,7 @@ def families(
 
     def of_fit(rows: Index) -> Family:
         kind = replace(x, nu=every.nu)
-        return _relevant(kind, sample.take(rows), U[rows]) or kind
+        return relevant_family(kind, sample.take(rows), U[rows]) or kind
 
     many = sample.n >= _MANY and sample.folds is None
     yield (
@@ -78,11 +80,20 @@ def families(
     )
 
 
-def _relevant(x: Family, sample: Sample, U: Vector) -> Family | None:
+def relevant_family(x: Family, sample: Sample, U: Vector) -> Family | None:
     """Return the family with length scales by the relevance of each column of X for Y.
 
     None if the features of Y do not vary. Equal rows count once: they would suggest that
     there is no noise. So do rows of a group: of many groups there is one row each.
+
+    Parameters
+    ----------
+    x : Family
+        The kernels of X.
+    sample : Sample
+        The rows.
+    U : array of shape (n, m)
+        The features of Y at the rows.
     """
     X = to_numpy(sample.x.read(0, sample.n))
     _, rows = np.unique(np.hstack([X, U.round(12)]), axis=0, return_index=True)

@@ -1,0 +1,75 @@
+"""The ridge of a fit to all rows, by its score on some rows that are held out.
+
+The best ridge of a candidate, which is fitted to few rows with few functions, is not that of the
+final fit: more functions and more rows want a smaller one, by no fixed rule.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from jointdist._array import Index, Matrix, Vector, to_numpy
+from jointdist.distributions.cell_support import CellSupport
+from jointdist.distributions.energy import Energy
+from jointdist.likelihood.ridge_path import RidgePath, path_of_ridges
+from jointdist.programs import LogRatioProblem, LogRatioSolution
+
+__all__ = ["held_out_path"]
+
+_SHARE, _MOST = 10, 4000  # one row of ten is held out, and so many at most
+_HIGHER = 10**0.5  # the first ridge beside that of the candidate
+
+
+def held_out_path(
+    problem: LogRatioProblem, cells: CellSupport, y: Vector, ridge: float, seed: int
+) -> RidgePath:
+    """Return the scores of held-out rows along ridges, from one a little above a given one.
+
+    Parameters
+    ----------
+    problem : LogRatioProblem
+        The problem of all rows.
+    cells : CellSupport
+        The cells of Y.
+    y : array of shape (n,)
+        The outcomes.
+    ridge : float
+        The ridge that was best for few rows.
+    seed : int
+        The seed of the choice of rows.
+    """
+    held = _held(problem, seed)
+    weights = problem.row_weights.copy()
+    own, weights[held] = weights[held], 0.0
+    energy = Energy.on(cells)
+    near = energy.to_points(y[held, None])
+    logs, p = np.log(cells.mean), cells.mean
+
+    def score(solutions: list[LogRatioSolution]) -> float:
+        (found,) = solutions
+        P = _tilts(problem, found.value)[held] @ problem.functions.T
+        P += logs + found.intercept
+        P -= P.max(axis=1, keepdims=True)
+        np.exp(P, out=P)
+        P /= P.sum(axis=1, keepdims=True)
+        return float(np.average(energy.scores(P / p - 1, near), weights=own))
+
+    fitted = replace(problem, weights=weights)
+    return path_of_ridges([fitted], score, first=_HIGHER * ridge)
+
+
+def _held(problem: LogRatioProblem, seed: int) -> Index:
+    """Return the rows that are held out: of each cell at least one stays, with weight."""
+    rng, counted = np.random.default_rng(seed), np.flatnonzero(problem.row_weights > 0)
+    order = rng.permutation(counted)
+    first = np.unique(problem.cells[order], return_index=True)[1]
+    free = np.delete(order, first)
+    return np.sort(free[: min(len(order) // _SHARE, _MOST)])
+
+
+def _tilts(problem: LogRatioProblem, W: Matrix) -> Matrix:
+    """Return the coefficients of the functions of Y at all rows."""
+    parts = problem.blocks.each(
+        lambda _, F: np.asarray(to_numpy(F) @ W.T.astype(np.float32), dtype=np.float64)
+    )
+    return np.concatenate(list(parts))
