@@ -243,6 +243,32 @@ def test_one_cell_and_no_functions_are_the_marginal():
     assert_allclose(found.intercept, 0, atol=1e-12)
 
 
+def test_it_stops_near_the_tolerance():
+    problem, _ = instance(1, n=2_000, m=200, K=20, r=8)
+    best = maximum_likelihood(problem, 1e-5, tol=1e-9, max_evaluations=1_000).objective
+    for tol in (1e-2, 1e-3, 1e-4):
+        found = maximum_likelihood(problem, 1e-5, tol=tol, certify=False)
+        assert found.status is Status.OPTIMAL
+        assert tol / 30 <= 1 - found.objective / best <= 3 * tol
+
+
+def test_no_dependence_at_all_is_found_at_once():
+    rng = np.random.default_rng(0)
+    F = np.tile(rng.normal(size=(10, 2)), (4, 1))
+    cells = np.repeat(np.arange(4), 10)
+    functions, c_y = orthogonal(rng, 4, 2)
+    problem = LogRatioProblem(
+        Blocks(40, 2, lambda rows: F[rows]),
+        cells,
+        functions,
+        None,
+        (c_y, (F**2).mean(axis=0)),
+    )
+    found = maximum_likelihood(problem, 1e-3, tol=1e-6)
+    assert found.status is Status.OPTIMAL
+    assert found.iterations <= 2
+
+
 @given(seeds)
 def test_intercepts_make_the_marginal_exact_for_any_coefficients(seed):
     rng = np.random.default_rng(seed)

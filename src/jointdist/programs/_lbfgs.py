@@ -18,6 +18,8 @@ _SHORTEST = (
     1e-12  # the shortest step, relative to the first: below it, only rounding is left
 )
 _ROUNDING = 1e-13  # of the value
+_LEAST = 1e-20  # a decrease that a mean of logarithms cannot show, also where it is zero
+_WINDOW = 4  # steps whose decrease is compared with that of as many steps before
 
 
 class Descent(NamedTuple):
@@ -32,11 +34,11 @@ class Descent(NamedTuple):
     slope : array of shape (v,)
         The gradient there.
     decrement : float
-        The decrease that a quadratic model still promises.
+        The decrease that is still expected.
     evaluations : int
         The number of evaluations.
     converged : bool
-        Whether the promise is below the tolerance.
+        Whether that is below the tolerance.
     """
 
     at: Vector
@@ -53,8 +55,9 @@ def lbfgs(
     """Minimise a smooth convex function whose second derivatives are near the identity.
 
     Each step is that of a quadratic model, learned from the last 20 steps, and is shortened
-    until the value falls. It ends when the model promises less than ``tol`` times what was
-    gained so far.
+    until the value falls. It ends when less than ``tol`` times the gain so far is expected: by
+    the model, and by the last steps, whose decreases are continued as a geometric series. The
+    model alone expects too little, as it knows nothing of directions that it has not seen.
 
     Parameters
     ----------
@@ -73,15 +76,16 @@ def lbfgs(
     value, slope = f(at)
     zero = value if zero is None else max(zero, value)
     pairs: deque[tuple[Vector, Vector, float]] = deque(maxlen=_PAIRS)
+    values = [value]
     while True:
         step = _step(slope, pairs)
         promise = -float(slope @ step) / 2
-        gained = max(zero - value + promise, 0.0)
-        done = promise <= max(tol * gained, _ROUNDING * abs(value)) or not np.isfinite(
-            promise
-        )
+        missing = max(promise, _remaining(values))
+        enough = missing <= tol * max(zero - value + promise, 0.0)
+        rounding = max(_ROUNDING * abs(value), _LEAST)
+        done = enough or promise <= rounding or not np.isfinite(promise)
         if done or evaluations >= most:
-            return Descent(at, value, slope, promise, evaluations, done)
+            return Descent(at, value, slope, missing, evaluations, done)
         length = 1.0
         while True:
             new = at + length * step
@@ -100,6 +104,19 @@ def lbfgs(
         if curvature > 0:
             pairs.append((moved, turned, 1 / curvature))
         at, value, slope = new, found, bend
+        values.append(value)
+
+
+def _remaining(values: list[float]) -> float:
+    """Return the decrease to come if values go on falling at their last rate.
+
+    It is Aitken's extrapolation over a few steps, since single ones are uneven.
+    """
+    w = min(_WINDOW, (len(values) - 1) // 3)
+    if w == 0:
+        return 0.0
+    before, last = values[-1 - 2 * w] - values[-1 - w], values[-1 - w] - values[-1]
+    return last * last / (before - last) if last < before else np.inf
 
 
 def _shortened(length: float, value: float, promise: float, found: float) -> float:

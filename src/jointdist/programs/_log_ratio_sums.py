@@ -89,25 +89,25 @@ class Evaluation:
         def near(values: Matrix) -> Array:
             return xp.astype(like(values, F), dtype, copy=False)
 
-        functions, w = near(self.functions), near(weights)
-        observed, beta = gather(functions, like(cells, F)), near(self.beta)
-        T = F @ near(self.W).T
-        E = T @ functions.T
-        E += near(np.log(self.shares) + self.beta)[None, :]
-        top = xp.max(E, axis=1)
-        E -= top[:, None]
+        functions, w, beta = near(self.functions), near(weights), near(self.beta)
+        index = like(cells, F)
+        observed = gather(functions, index).T
+        T = near(self.W) @ F.T  # rows become columns: sums over cells are fast
+        E = functions @ T
+        E += near(np.log(self.shares) + self.beta)[:, None]
+        top = xp.max(E, axis=0)
+        E -= top[None, :]
         E = exp(E)
-        mass = xp.sum(E, axis=1)
-        losses = top + xp.log(mass) - xp.sum(T * observed, axis=1)
-        losses -= gather(beta, like(cells, F))
+        mass = xp.sum(E, axis=0)
+        losses = top + xp.log(mass) - xp.sum(T * observed, axis=0) - gather(beta, index)
         each = w / mass
-        slopes = (E @ functions) * each[:, None] - observed * w[:, None]
-        expected = to_numpy(each @ E).astype(np.float64)
+        slopes = (functions.T @ E) * each[None, :]
+        slopes -= observed * w[None, :]
         counted = np.bincount(cells, weights, len(self.beta))
         return LikelihoodSums(
             float(to_numpy(losses).astype(np.float64) @ weights),
-            to_numpy(slopes.T @ F).astype(np.float64),
-            expected - counted,
+            to_numpy(slopes @ F).astype(np.float64, copy=False),
+            to_numpy(E @ each).astype(np.float64, copy=False) - counted,
         )
 
     @staticmethod

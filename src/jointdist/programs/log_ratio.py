@@ -135,8 +135,8 @@ def maximum_likelihood(
     regularization : float
         The ridge :math:`\lambda`, positive.
     tol : float, default=1e-3
-        The decrease that may still be missing, as a share of the gain, by the quadratic
-        model of the last steps.
+        The decrease that may still be missing, as a share of the gain
+        :math:`J(0) - J^*`, as the last steps foretell it.
     start : LogRatioSolution, optional
         The solution of a similar problem, such as that of the last :math:`\lambda` of a
         path.

@@ -1,0 +1,229 @@
+"""Maximum likelihood of a log-linear ratio: evaluations, their speed, and a million rows.
+
+``python benchmarks/likelihood.py`` runs both sections; ``program`` or ``scale`` runs one.
+
+*Program*: 8,000 rows of nine dependent columns, a Gaussian kernel of rank 2,500, an outcome that
+is a nonlinear function plus noise, in 100 cells with 24 functions. The gap is the share of
+J(0) - J* that is missing, J* that of a run to rounding. *Noise* is that of the outcome: as large
+as the signal, as in most tables, or a fifth of it, which makes distributions narrow.
+
+*Scale*: a million rows, d = 3 + 1, against the closed-form fit of the whole model: the program in
+the same bases, without the intercepts at the end, and the estimator, which has more functions of X.
+"""
+
+import warnings
+from argparse import ArgumentParser
+from collections.abc import Callable
+from time import perf_counter, sleep
+from typing import NamedTuple
+
+import numpy as np
+from measure import console, heading, peak_memory, seconds, table
+
+import jointdist as jd
+from jointdist.data.executor import Executor
+from jointdist.errors import ToleranceWarning
+from jointdist.kernels import Gaussian
+from jointdist.lowrank.basis import double_orthogonal, host_features
+from jointdist.lowrank.reduction import reduce_sample
+from jointdist.programs import Blocks, LogRatioProblem, maximum_likelihood
+
+CELLS, FUNCTIONS, RANK = 100, 24, 2500
+KERNELS = Gaussian(1.5), Gaussian(0.5)  # of the section scale
+RIDGES = (1e-5, 2e-6)
+GAP = 1e-3
+ROWS = Executor(
+    block_rows=2048
+)  # wide features: the default leaves one core idle at the end
+
+
+class Features(NamedTuple):
+    """Double-orthogonal functions of X and of cells, their mean squares, and the cells."""
+
+    F: np.ndarray
+    c_x: np.ndarray
+    functions: np.ndarray
+    c_y: np.ndarray
+    cells: np.ndarray
+
+    def problem(self, *, preconditioned: bool = True) -> LogRatioProblem:
+        """Return the program's problem, in single precision."""
+        F, variances = self.F, (self.c_y, self.c_x)
+        blocks = Blocks(*F.shape, lambda rows: F[rows], executor=ROWS, dtype="float32")
+        given = variances if preconditioned else None
+        return LogRatioProblem(blocks, self.cells, self.functions, None, given)
+
+
+def table_of_nine(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return dependent columns of X, a signal, and noise of the same spread."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 9)) @ (np.eye(9) + 0.3 * rng.standard_normal((9, 9)))
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    signal = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + np.abs(X[:, 3]) + X[:, 4] / 2
+    noise = (1.2 + 0.8 * (X[:, 5] > 0)) * rng.standard_normal(n)
+    return X, signal, noise
+
+
+def functions_of_x(X: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return centred orthogonal kernel features, and their mean squares."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ToleranceWarning)  # the rank is limited on purpose
+        low = jd.pivoted_cholesky(Gaussian(2.0), X, max_rank=rank, random_state=0)
+    phi = low.map.features(X)
+    phi -= phi.mean(axis=0)
+    c, V = np.linalg.eigh(phi.T @ phi / len(X))
+    return phi @ V, np.maximum(c, 0.0)
+
+
+def functions_of_cells() -> tuple[np.ndarray, np.ndarray]:
+    """Return the leading functions of an exponential kernel on ranks, and their mean squares."""
+    ranks = (np.arange(CELLS) + 0.5) / CELLS
+    K = np.exp(-np.abs(ranks[:, None] - ranks) / 0.3)
+    K -= K.mean(axis=0)
+    K -= K.mean(axis=1, keepdims=True)
+    c, U = np.linalg.eigh(K / CELLS)
+    c, U = c[-FUNCTIONS:], U[:, -FUNCTIONS:]
+    return U * np.sqrt(CELLS * c), c
+
+
+class Traced(LogRatioProblem):
+    """A problem that remembers the values of its evaluations."""
+
+    values: list[float] = []  # noqa: RUF012  # of the last descent
+
+    def evaluate(self, *arguments):
+        """Return objective and gradient, and remember the objective."""
+        found = super().evaluate(*arguments)
+        Traced.values.append(found.value)
+        return found
+
+
+def descent(problem: LogRatioProblem, ridge: float, tol: float):
+    """Return a solution and the values on the way to it."""
+    names = ("blocks", "cells", "functions", "weights", "variances")
+    traced = Traced(*(getattr(problem, name) for name in names))
+    Traced.values.clear()
+    found = maximum_likelihood(traced, ridge, tol=tol, max_evaluations=2000, certify=False)
+    return found, np.array(Traced.values)
+
+
+def evaluations(features: Features, ridge: float) -> list[str]:
+    """Return the evaluations to the gap with and without preconditioner, and where it stops."""
+    problem = features.problem()
+    best = descent(problem, ridge, 1e-8)[0].objective
+    needed = []
+    for each in (problem, features.problem(preconditioned=False)):
+        values = descent(each, ridge, 1e-5)[1]
+        needed.append(1 + int(np.sum(np.minimum.accumulate(values) > best * (1 - GAP))))
+    stopped = descent(problem, ridge, GAP)[0]
+    gap = 1 - stopped.objective / best
+    ratio = f"{needed[1] / needed[0]:.1f} ×"
+    return [str(needed[0]), str(needed[1]), ratio, f"{stopped.iterations}, {gap:.1e}"]
+
+
+def fastest(work: Callable[[], object], repeat: int) -> float:
+    """Return the least time of a call."""
+    return min(seconds(work, 1)[0] for _ in range(repeat))
+
+
+def speed(problem: LogRatioProblem) -> tuple[float, float, float]:
+    """Return the time of an evaluation, its rate, and that of a product in float32."""
+    n, m = problem.blocks.n, problem.blocks.m
+    W = 0.01 * np.random.default_rng(0).standard_normal((FUNCTIONS, m))
+    state = W, np.zeros(CELLS), 1e-5, problem.row_weights, problem.shares
+    A = np.random.default_rng(0).standard_normal((4096, 4096)).astype(np.float32)
+    own, product = [], []
+    for _ in range(5):  # interleaved, because machines are shared
+        product.append(fastest(lambda: A @ A, 3))
+        sleep(0.2)  # threads of BLAS stay busy for a while after a product
+        own.append(fastest(lambda: problem.evaluate(*state), 5))
+    flops = 4 * n * FUNCTIONS * (m + CELLS)
+    return min(own), flops / min(own), 2 * 4096**3 / min(product)
+
+
+def program() -> None:
+    """Print evaluations and their speed."""
+    X, signal, noise = table_of_nine(8000)
+    F, c_x = functions_of_x(X, RANK)
+    functions, c_y = functions_of_cells()
+    rows = table(
+        f"Evaluations, n = 8,000, m = {RANK:,}, r = {FUNCTIONS}, K = {CELLS}",
+        *("noise", "λ", f"to a gap of {GAP:g}", "no preconditioner", "ratio"),
+        "stops at tol=1e-3: evaluations, gap",
+        left=2,
+    )
+    for name, scale in (("as the signal", 1.0), ("a fifth", 0.2)):
+        y = signal + scale * noise
+        cells = np.argsort(np.argsort(y)) * CELLS // len(y)
+        features = Features(F, c_x, functions, c_y, cells)
+        for ridge in RIDGES:
+            rows.add_row(name, f"{ridge:g}", *evaluations(features, ridge))
+    console.print(rows)
+    time, rate, gemm = speed(features.problem())
+    print(f"An evaluation takes {1e3 * time:.1f} ms, at {rate / 1e9:.0f} GF/s: ", end="")
+    print(f"{rate / gemm:.0%} of GEMM in float32 at {gemm / 1e9:.0f} GF/s\n")
+
+
+def program_at_rank(X: np.ndarray, Y: np.ndarray) -> str:
+    """Run the program in the bases of the closed form, and return what it did."""
+    small = reduce_sample(*KERNELS, X, Y, random_state=0)
+    basis = double_orthogonal(small)[0]
+    functions, c_y = functions_of_cells()
+    edges = np.quantile(Y[:, 0], np.arange(1, CELLS) / CELLS)
+    n, m = len(X), basis.rank
+    problem = LogRatioProblem(
+        Blocks(n, m, lambda rows: host_features(basis, X[rows]), dtype="float32"),
+        np.searchsorted(edges, Y[:, 0]),
+        functions,
+        None,
+        (c_y, basis.eigenvalues / n),
+    )
+    found = maximum_likelihood(problem, RIDGES[0], certify=False)
+    return f"the program, rank {m}, {found.iterations} evaluations"
+
+
+def model_of(positivity: str, X: np.ndarray, Y: np.ndarray) -> str:
+    """Fit the whole model, and return what it is."""
+    options = {"regularization": RIDGES[0], "random_state": 0, "verbose": 0}
+    jd.JointDistribution(*KERNELS, positivity=positivity, **options).fit(X, Y)
+    return f'the model, positivity="{positivity}"'
+
+
+def scale(n: int) -> None:
+    """Print the times of the program and of the model beside that of the closed form."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 3))
+    Y = (X[:, 0] * X[:, 1] + 0.7 * rng.standard_normal(n))[:, None]
+    rows = table(
+        f"n = {n:,}, d = 3 + 1", "fit", "seconds", "ratio", "memory above the data"
+    )
+    fits = (
+        lambda: model_of("none", X, Y),
+        lambda: program_at_rank(X, Y),
+        lambda: model_of("exponential", X, Y),
+    )
+    first = None
+    for fit in fits:
+        with peak_memory() as peak:
+            start = perf_counter()
+            name = fit()
+            time = perf_counter() - start
+        first = first or time
+        rows.add_row(name, f"{time:.2f}", f"{time / first:.1f}", f"{peak[0] / 1e6:.0f} MB")
+    console.print(rows)
+
+
+def main() -> None:
+    parser = ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("section", nargs="?", choices=["program", "scale"])
+    parser.add_argument("--rows", type=float, default=1e6, help="rows of the section scale")
+    options = parser.parse_args()
+    heading()
+    if options.section != "scale":
+        program()
+    if options.section != "program":
+        scale(int(options.rows))
+
+
+if __name__ == "__main__":
+    main()
