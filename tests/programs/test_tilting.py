@@ -104,10 +104,14 @@ class TestInformationProjection:
         mixed = rng.permutation(50)
         together, apart = tilts.solve(t), [tilts.solve(own[None]) for own in t]
         assert len(set(together.steps)) > 3
-        for found, each in zip(together, zip(*apart, strict=True), strict=True):
-            assert_allclose(found, np.concatenate(each), rtol=1e-6, atol=1e-8)
-        for found, other in zip(together, tilts.solve(t[mixed]), strict=True):
-            assert_allclose(found[mixed], other, rtol=1e-6, atol=1e-8)
+        # Products of one row and of many round differently, and may take a step more or less.
+        rounding = {"theta": 1e-8, "raised": 1e-8, "steps": 1}
+        others = tilts.solve(t[mixed])
+        for i, (name, atol) in enumerate(rounding.items()):
+            found = getattr(together, name)
+            each = np.concatenate([one[i] for one in apart])
+            assert_allclose(found, each, rtol=1e-6, atol=atol)
+            assert_allclose(found[mixed], getattr(others, name), rtol=1e-6, atol=atol)
 
     def test_what_is_no_number_leaves_the_sample_and_other_rows(self, rng):
         tilts = family()

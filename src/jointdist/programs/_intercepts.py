@@ -11,12 +11,15 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from jointdist._array import Matrix, Vector
+from jointdist.data.executor import Executor
 
 __all__ = ["best_intercepts", "cell_probabilities"]
 
 _EXACT = 1e-12  # the error of a share, relative to it, at which Newton's method ends
 _STEPS = 50  # as good as no limit: each doubles the digits
-_ROWS = 1 << 13  # rows worked on at a time: 8 MB for 128 cells
+_ROWS = 1 << 12  # rows worked on at a time: 4 MB for 128 cells
+_CURVED = 16  # parts of many rows that second derivatives are taken of: a time budget
+_NEARLY = 1e-9  # the error below which it may not grow: that is rounding
 _LIFT = 1e-12  # of the trace, where the system is singular: cells that no row tells apart
 
 
@@ -65,25 +68,27 @@ def best_intercepts(
     """
     dual = _Dual(tilts, functions, shares, weights, trust)
     beta = np.zeros(len(shares)) if start is None else start - shares @ start
+    value, mean = dual.value(beta)
     best, least = beta, np.inf
     for _ in range(_STEPS):
-        value, mean, H = dual.moments(beta)
         error = float(np.max(np.abs(mean - shares) / shares))
-        if error < least:
-            best, least = beta, error
+        if error >= least and least <= _NEARLY:  # as exact as rounding lets it be
+            break
+        best, least = (beta, error) if error < least else (best, least)
         if error <= _EXACT:
             break
-        step = _solved(H, shares - mean)
+        step = _solved(dual.curvature(beta), shares - mean)
         step -= shares @ step
         slope, length = float((shares - mean) @ step), 1.0
         while length > _EXACT:
             new = beta + length * step
-            if dual.value(new) <= value - 1e-4 * length * slope + 1e-14 * abs(value):
+            found, moved = dual.value(new)
+            if found <= value - 1e-4 * length * slope + 1e-14 * abs(value):
                 break
             length /= 2
         if length <= _EXACT:
             break
-        beta = new
+        beta, value, mean = new, found, moved
     return best - shares @ best
 
 
@@ -101,26 +106,38 @@ class _Dual:
     weights: Vector
     trust: Vector | None
 
-    def moments(self, beta: Vector) -> tuple[float, Vector, Matrix]:
-        """Return the value, the mean of the probabilities, and the second derivatives."""
-        K = len(self.shares)
-        value, mean, own, second = 0.0, np.zeros(K), np.zeros(K), np.zeros((K, K))
-        for part in self._parts():
-            found, P, trust = self._block(part, beta)
-            w = self.weights[part]
-            value += found
-            mean += w @ P
-            own += (w * trust) @ P
-            second += (P * (w * trust)[:, None]).T @ P
-        return value - float(self.shares @ beta), mean, np.diag(own) - second
+    def value(self, beta: Vector) -> tuple[float, Vector]:
+        """Return the value, and the mean of the probabilities."""
 
-    def value(self, beta: Vector) -> float:
-        """Return the value alone."""
-        total = sum(self._block(part, beta)[0] for part in self._parts())
-        return total - float(self.shares @ beta)
+        def work(part: slice) -> tuple[float, Vector]:
+            found, P, _ = self._block(part, beta)
+            return found, self.weights[part] @ P
 
-    def _parts(self) -> list[slice]:
-        return [slice(i, i + _ROWS) for i in range(0, len(self.tilts), _ROWS)]
+        parts = [slice(i, i + _ROWS) for i in range(0, len(self.tilts), _ROWS)]
+        each = list(Executor().each(work, parts))
+        total = sum(value for value, _ in each) - float(self.shares @ beta)
+        return total, np.sum([mean for _, mean in each], axis=0)
+
+    def curvature(self, beta: Vector) -> Matrix:
+        """Return the second derivatives, by some rows of many: they change steps alone."""
+        n, K = len(self.tilts), len(self.shares)
+        count = max(n // _ROWS, 1)
+        every = max(count // _CURVED, 1)
+        starts = range(0, n, _ROWS * every)
+
+        def work(start: int) -> tuple[float, Vector, Matrix]:
+            part = slice(start, start + _ROWS)
+            _, P, trust = self._block(part, beta)
+            w = self.weights[part] * trust
+            return float(self.weights[part].sum()), w @ P, (P * w[:, None]).T @ P
+
+        weight, own, second = 0.0, np.zeros(K), np.zeros((K, K))
+        for each in Executor().each(work, starts):
+            weight += each[0]
+            own += each[1]
+            second += each[2]
+        found: Matrix = (np.diag(own) - second) / max(weight, np.finfo(float).tiny)
+        return found
 
     def _block(self, part: slice, beta: Vector) -> tuple[float, Matrix, Vector]:
         """Return the value of rows, their probabilities, and their trust."""
