@@ -39,6 +39,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/sos.py
 	$(BIN)/python benchmarks/embedding.py
 	$(BIN)/python benchmarks/logistic.py
+	$(BIN)/python benchmarks/likelihood.py
 	$(BIN)/python benchmarks/models.py
 	$(BIN)/python benchmarks/selection.py
 	$(BIN)/python benchmarks/projection.py

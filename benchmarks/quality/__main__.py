@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from benchmarks.quality import famafrench, gaussian, uci, vector
+from benchmarks.quality import famafrench, gaussian, likelihood, uci, vector
 from benchmarks.quality.claims import claims
 from benchmarks.quality.report import page
 from experiments.store import read_table
@@ -15,7 +15,7 @@ from experiments.study import Study, run
 
 ROOT = Path(__file__).parents[2]
 PAGE = "proper.md"
-SECTIONS = [module.SECTION for module in (uci, gaussian, famafrench, vector)]
+SECTIONS = [module.SECTION for module in (uci, likelihood, gaussian, famafrench, vector)]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -17,6 +17,7 @@ __all__ = ["Tables", "claims"]
 Tables: TypeAlias = Mapping[str, pd.DataFrame]
 
 PAR = 1.05  # on par: at most this times the loss of signed distributions
+BEHIND, PROTEIN = 1.03, 1.55  # of maximum likelihood, beside projections
 WORST = 1.1  # at most this times the loss of the better peer on any set
 AHEAD = {"auto": 8}  # of nine sets, at least
 AHEAD_ELSE = 7
@@ -41,6 +42,7 @@ def claims(tables: Tables) -> Iterator[Claim]:
     """
     targets: dict[str, Callable[[pd.DataFrame], Iterator[Claim]]] = {
         "proper-uci": _of_one_column,
+        "proper-likelihood": _of_likelihood,
         "proper-gaussian": _of_moments,
         "proper-famafrench": _of_events,
         "proper-vector": _of_columns,
@@ -85,6 +87,29 @@ def _of_one_column(table: pd.DataFrame) -> Iterator[Claim]:
             f"{_percent(NEAR[how])} of the level.",
             abs(means - LEVEL) <= NEAR[how],
             f"{_by_name(means)}.",
+        )
+
+
+def _of_likelihood(table: pd.DataFrame) -> Iterator[Claim]:
+    crps, _ = mean_and_error(table, "crps")
+    ratio = _ratio(crps, "exponential", ["projected"])
+    ahead = int((ratio < 1).sum())
+    yield _claim(
+        f"exponential: CRPS below that of projected on at least {AHEAD_ELSE} of {SETS} sets.",
+        [ahead * SETS >= AHEAD_ELSE * len(ratio)] if len(ratio) else [],
+        f"On {ahead} of {len(ratio)} sets. Ratio: {_by_name(ratio)}.",
+    )
+    yield _claim(
+        f"exponential: CRPS nowhere more than {_percent(BEHIND - 1)} above that of projected.",
+        ratio <= BEHIND,
+        f"Worst ratio {number(ratio.max(skipna=False))}.",
+    )
+    if "protein" in crps.index:
+        found = crps.loc["protein", "exponential"]
+        yield _claim(
+            f"exponential: CRPS on protein at most {PROTEIN}.",
+            [found <= PROTEIN],
+            f"{number(found)}.",
         )
 
 

@@ -34,6 +34,13 @@ point. *kernel* and *auto* are `DistributionRegressor` with that `regressor`, *p
 *isotonic* `JointDistribution` with that `positivity`; *conformal* wraps the same estimator in
 `ConformalCalibration`, which holds out a fifth of the rows for calibration."""
 
+LIKELIHOOD = """\
+## Maximum likelihood
+
+`JointDistribution` with `positivity` *projected* and *exponential*, defaults otherwise, on the same
+splits as above, both run in one process with later code than that of the other sections. The log
+score is the negative log density at the outcome, or of few values the negative log probability."""
+
 GAUSSIAN = """\
 ## Second moments of normal data
 
@@ -75,6 +82,7 @@ def page(tables: Tables) -> str:
     """
     sections = {
         "proper-uci": _uci,
+        "proper-likelihood": _likelihood,
         "proper-gaussian": _gaussian,
         "proper-famafrench": _french,
         "proper-vector": _vector,
@@ -101,6 +109,17 @@ def _uci(table: pd.DataFrame) -> Iterator[str]:
     yield _means(table, "fit_seconds")
     yield "CPU seconds to predict distributions and intervals of all test rows:"
     yield _means(table, "predict_seconds")
+
+
+def _likelihood(table: pd.DataFrame) -> Iterator[str]:
+    yield LIKELIHOOD
+    yield _means(table, "crps", best=True)
+    yield "Log score:"
+    yield _means(table, "log_score", best=True)
+    yield "Share of test rows in the central 90 % interval:"
+    yield _means(table, "coverage", total=True)
+    yield "CPU seconds to fit, including all validation:"
+    yield _means(table, "fit_seconds")
 
 
 def _gaussian(table: pd.DataFrame) -> Iterator[str]:

@@ -13,7 +13,7 @@ from benchmarks.quality.methods import METHODS
 from benchmarks.quality.section import DEVELOPMENT, EVALUATION, section
 from experiments.store import Row, Settings
 
-__all__ = ["LEVEL", "SECTION", "compute", "simulated"]
+__all__ = ["LEVEL", "SECTION", "SIMULATED", "compute", "sets", "simulated"]
 
 LEVEL = 0.9
 SIMULATED = "simulated"
@@ -62,7 +62,8 @@ def _scores(predictions: tuple[Forecast, np.ndarray], task: Task) -> Row:
     }
 
 
-def _sets(which: int) -> dict[str, range]:
+def sets(which: int) -> dict[str, range]:
+    """Return the splits of all sets: those for development (0), or for evaluation (1)."""
     return {name: SPLITS.get(name, (DEVELOPMENT, EVALUATION))[which] for name in UCI}
 
 
@@ -71,7 +72,7 @@ SECTION = section(
     "Univariate predictive distributions",
     compute,
     tiny={SIMULATED: (0,)},
-    development=_sets(0),
-    evaluation=_sets(1),
+    development=sets(0),
+    evaluation=sets(1),
     minutes={"yacht": 0.3, "wine": 2, "power": 3, "kin8nm": 4, "naval": 4, "protein": 8},
 )

@@ -14,7 +14,7 @@ from jointdist.distributions.energy import Energy
 from jointdist.likelihood.ridge_path import RidgePath, path_of_ridges
 from jointdist.programs import LogRatioProblem, LogRatioSolution
 
-__all__ = ["held_out_path"]
+__all__ = ["held_out_path", "held_rows"]
 
 _SHARE, _MOST = 10, 4000  # one row of ten is held out, and so many at most
 _HIGHER = 10**0.5  # the first ridge beside that of the candidate
@@ -38,7 +38,7 @@ def held_out_path(
     seed : int
         The seed of the choice of rows.
     """
-    held = _held(problem, seed)
+    held = held_rows(problem, seed)
     weights = problem.row_weights.copy()
     own, weights[held] = weights[held], 0.0
     energy = Energy.on(cells)
@@ -58,8 +58,16 @@ def held_out_path(
     return path_of_ridges([fitted], score, first=_HIGHER * ridge)
 
 
-def _held(problem: LogRatioProblem, seed: int) -> Index:
-    """Return the rows that are held out: of each cell at least one stays, with weight."""
+def held_rows(problem: LogRatioProblem, seed: int) -> Index:
+    """Return the rows that are held out: of each cell at least one stays, with weight.
+
+    Parameters
+    ----------
+    problem : LogRatioProblem
+        The problem of all rows.
+    seed : int
+        The seed of the choice.
+    """
     rng, counted = np.random.default_rng(seed), np.flatnonzero(problem.row_weights > 0)
     order = rng.permutation(counted)
     first = np.unique(problem.cells[order], return_index=True)[1]

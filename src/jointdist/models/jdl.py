@@ -102,9 +102,15 @@ class JointDistribution(JointEstimator):
         divergence from the marginal that matches its first and second moments and its
         leading features, up to a ridge chosen by leave-one-out. It is smooth in the
         condition, and reverts to the marginal out of distribution.
-        ``"isotonic"``: the same for distributions of one numeric column, by the nearest cdf.
-        That never raises the CRPS, whatever the outcome, if Y has at most 2,048 distinct
-        values; of more, neighbouring values are taken together.
+        ``"exponential"``: another model, for one column of Y, whose log-ratio is linear in
+        the functions of both sides. Its penalised likelihood is the largest, so that
+        distributions are proper without a projection, and both marginals are exact. The fit
+        is an iteration, and no sum: it cannot be updated, but ``refit`` to other positivity.
+        Its ``selection`` compares coarse fits. If ``kernel_y`` is ``"auto"``, functions of Y
+        are those of an exponential kernel on ranks, perhaps with the outcome and its square.
+        ``"isotonic"``: as ``"projected"``, for distributions of one numeric column, by the
+        nearest cdf. That never raises the CRPS, whatever the outcome, if Y has at most 2,048
+        distinct values; of more, neighbouring values are taken together.
         ``"none"``: weights may be negative; closed form.
         ``"grid"``: non-negative on the whole grid of the sample, Eq. `posiCtilde`, up to
         rounding, and the best such model; at other conditions nearly so. Seconds for
@@ -143,7 +149,7 @@ class JointDistribution(JointEstimator):
     Attributes
     ----------
     coefficients_ : array of shape (m_Y, m_X)
-        The coefficients :math:`\tilde H`.
+        The coefficients :math:`\tilde H`; of a log-ratio, those of its functions.
     basis_x_, basis_y_ : Basis
         The bases, with ranks, pivots and trace errors.
     solution_ : Solution
