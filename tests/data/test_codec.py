@@ -19,7 +19,7 @@ from codec_toys import (
     through_json,
     toy_schema,
 )
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jointdist.data.codec import Added, Floats, Number, Scalars, Schema, Value
@@ -86,6 +86,7 @@ def test_fields_that_were_added_are_none_in_older_files():
             schema.decode(header, arrays, Line)
 
 
+@settings(suppress_health_check=[HealthCheck.filter_too_much])  # large draws are cut short
 @given(data=st.data(), one=maps(2), other=maps(2))
 def test_shared_values_and_arrays_are_shared_again(data, one, other):
     vector = np.array([np.inf, np.nan])

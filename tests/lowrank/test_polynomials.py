@@ -317,7 +317,7 @@ class TestRowsComeAndGo:
         far = [[6.0, 0.0], [3.0, -3.0]]
         whole = JPDL4(regularization=0.1).fit(X, Y).given(x=far).novelty()
         assert_allclose(model.given(x=far).novelty(), whole, atol=1e-8)
-        assert model.given(x=X).novelty().max() == 0
+        assert model.given(x=X).novelty().max() <= 1e-15
         model.set_params(degree=2).partial_fit(X[:9], Y[:9])
         assert model.degrees_ == (4, 4)  # until the next fit
 

@@ -231,6 +231,14 @@ def test_rows_that_are_not_kept(kind, tmp_path):
     if kind != "labels":
         assert_allclose(dist.mean(), whole.given(X).mean(), atol=0.02)
         assert_allclose(marginal.mean(), share @ y, rtol=1e-9)
+    levels = np.quantile(y, [0.1, 0.5, 0.8]) if kind != "labels" else []
+    for level in levels:
+        off = (
+            small.given(X[:50]).cdf([level])[:, 0] - whole.given(X[:50]).cdf([level])[:, 0]
+        )
+        assert np.abs(off).max() <= small.support_error_ + 1e-9
+    assert small.support_error_ < 0.1
+    assert 0 <= small.support_error_x_ < 1
     back, others = small.given(y=y[:5]), whole.given(y=y[:5])
     assert_allclose(back.mean(), others.mean(), atol=0.1)
     small.save(tmp_path / "small.jd")

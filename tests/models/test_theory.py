@@ -526,7 +526,7 @@ def check_low_rank(program, sample, kernels, tol, ridge):
         rest = H - Q_y @ coefficients @ Q_x.T
         return np.sum(rest * (K_y @ rest @ K_x))
 
-    rounding = 1e-9 * max(np.sum(H * (K_y @ H @ K_x)), 1e-9)
+    rounding = 1e-9 * max(np.sum(H * (K_y @ H @ K_x)), 1e-4)  # kernels are of size one
     least = squared_distance(projected)
     rng = np.random.default_rng(0)
     for _ in range(5):  # by Pythagoras, no other function of the span is nearer

@@ -213,7 +213,7 @@ class TestSubtraction:
             small = Reduction(x.low, y.low, sums).small
             fresh = clone(model)._learn(kept, model._fit, small)._fitted
             H = made.solve(fresh.ridge)
-            assert_allclose(np.abs(H), np.abs(fresh.H), atol=1e-8)  # up to signs
+            assert_allclose(np.abs(H), np.abs(fresh.H), atol=1e-7)  # up to signs
             held = validation.held(part)
             ratio = fresh.ratio_on_grid(held.x, held.y)
             assert_allclose(1 + made.psi @ H.T @ made.outcomes.psi.T, ratio, atol=1e-8)

@@ -142,7 +142,8 @@ def log_ratio_of(
     turned: Matrix = to_numpy(basis.rotation) @ solution.value.T
     slopes = turned
     if basis.rank:
-        slopes = solve_triangular(to_numpy(features.core), turned, lower=True, trans="T")
+        core = to_numpy(features.core)
+        slopes = np.asarray(solve_triangular(core, turned, lower=True, trans="T"))
     return LogRatio(
         features.kernel,
         to_numpy(features.landmarks),

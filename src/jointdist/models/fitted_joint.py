@@ -1,6 +1,7 @@
 """What fitted joint distributions share: the sample, and what is known about rows of X."""
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from jointdist.programs import Solution
 __all__ = ["FittedJoint"]
 
 
+@dataclass(frozen=True, eq=False)
 class FittedJoint(Cached, ABC):
     """A fitted joint distribution: a small value that is never changed, only read.
 
@@ -46,7 +48,7 @@ class FittedJoint(Cached, ABC):
     solution: Solution
     ridge: float | Vector
     grid: Index
-    seen: Seen | None
+    seen: Seen | None = field(default=None, kw_only=True)
 
     @property
     @abstractmethod

@@ -16,7 +16,6 @@ from jointdist.data.table import Rows
 from jointdist.distributions.groups import Groups
 from jointdist.distributions.kernel_support import KernelSupport
 from jointdist.distributions.linear import LinearDistributions
-from jointdist.distributions.seen import Seen
 from jointdist.distributions.support_points import SupportPoints
 from jointdist.lowrank.basis import host_features
 from jointdist.lowrank.kernel_range import largest_kernel
@@ -40,30 +39,14 @@ class Joint(FittedJoint):
 
     Attributes
     ----------
-    problem : Problem
-        The bases and the moments.
-    kept : KeptSample
-        What is kept of the sample.
-    solution : Solution
-        The coefficients, with their certificate.
-    ridge : float or array of shape (m_Y,)
-        The ridge of the model.
-    grid : array of int
-        The rows on whose grid positivity ``"grid"`` holds.
+    problem, kept, solution, ridge, grid, seen
+        As in :class:`FittedJoint`.
     y_given_x, x_given_y : Direction
         The conditional distributions of Y given X, and of X given Y.
-    seen : Seen, optional
-        The range and the novelty of the rows of X; None if not known.
     """
 
-    problem: Problem
-    kept: KeptSample
-    solution: Solution
-    ridge: float | Vector
-    grid: Index
     y_given_x: Direction
     x_given_y: Direction
-    seen: Seen | None = None
 
     @property
     def tuned(self) -> tuple[float | None, float | None]:
@@ -255,7 +238,7 @@ def fit_joint(
     )
     of_y, of_x = error(of_y, typical_y), error(of_x, typical_x)
     seen = kept.seen(x.map, lambda rows: of_y.conditions(rows).novelty())
-    return Joint(problem, kept, solution, ridge, solved.grid, of_y, of_x, seen)
+    return Joint(problem, kept, solution, ridge, solved.grid, of_y, of_x, seen=seen)
 
 
 def _tuned_by(

@@ -17,17 +17,14 @@ from jointdist.distributions.conditions import Fixed
 from jointdist.distributions.groups import Groups
 from jointdist.distributions.linear import LinearDistributions
 from jointdist.distributions.protocols import LinearConditions
-from jointdist.distributions.seen import Seen
 from jointdist.distributions.support_points import SupportPoints
 from jointdist.likelihood.log_ratio import CellQueries, LogRatio, TiltQueries
 from jointdist.likelihood.posterior import Posterior, RatioSupport
 from jointdist.likelihood.tilted import LogRatios, Tilted
 from jointdist.lowrank.novelty import TRUSTED
-from jointdist.models.coefficients import Problem
 from jointdist.models.dependence import Dependence, permutation_test
 from jointdist.models.event_rows import WeightedRows
 from jointdist.models.fitted_joint import FittedJoint
-from jointdist.models.kept_sample import KeptSample
 from jointdist.programs import LogRatioSolution
 from jointdist.projection.pooled import Pooled, pooled
 
@@ -42,16 +39,11 @@ class LogLinearJoint(FittedJoint):
 
     Attributes
     ----------
-    problem : Problem
-        The bases and the moments, from which models with other positivity are refitted.
-    kept : KeptSample
-        What is kept of the sample.
+    problem, kept, ridge, grid, seen
+        As in :class:`FittedJoint`. From the moments, models with other positivity are
+        refitted; the grid is empty.
     solution : LogRatioSolution
         The coefficients and intercepts, with their certificate.
-    ridge : float
-        The ridge of the model.
-    grid : array of int
-        Empty.
     log_ratio : LogRatio
         The log-ratio, as a function of both sides.
     cells : CellSupport
@@ -60,28 +52,27 @@ class LogLinearJoint(FittedJoint):
         The upper ends of all cells but the last.
     most : tuple of float
         The largest kernels of rows of X and of Y.
-    support_errors : tuple of float
+    errors : tuple of float, default=(0, 0)
         By how much cdfs of Y given X, and of X given Y, differ from those on all rows.
-    seen : Seen, optional
-        The range and the novelty of the rows of X; None if not known.
     """
 
-    problem: Problem
-    kept: KeptSample
     solution: LogRatioSolution
     ridge: float
-    grid: Index
     log_ratio: LogRatio
     cells: CellSupport
     edges: Vector
     most: tuple[float, float]
-    support_errors: tuple[float, float] = (0.0, 0.0)
-    seen: Seen | None = None
+    errors: tuple[float, float] = (0.0, 0.0)
 
     @property
     def tuned(self) -> tuple[None, None]:
         """No ridges, as there are no projections."""
         return None, None
+
+    @property
+    def support_errors(self) -> tuple[float, float]:
+        """By how much cdfs of Y given X, and of X given Y, differ from those on all rows."""
+        return self.errors
 
     @property
     def sides(self) -> tuple[SupportPoints, SupportPoints]:
@@ -175,6 +166,15 @@ class LogLinearJoint(FittedJoint):
             log_ratio=self.log_ratio,
         )
 
+    def ratios(self, z: Array) -> Matrix:
+        """Return the ratios of all cells of Y at rows of X, ``(b, K)``."""
+        return self.log_ratio.ratios(self._at_rows.block(z)[0])
+
+    @cached
+    def _at_rows(self) -> TiltQueries:
+        """The map from rows of X to trust times tilts."""
+        return self.conditions(self.sides[0].rows.subset(np.zeros(1, dtype=np.intp)))
+
     def _cell_of(self, y: Rows) -> Index:
         """Return the cells of rows of Y."""
         return np.searchsorted(self.edges, to_numpy(y.read(0, y.n))[:, 0])
@@ -186,19 +186,13 @@ class LogLinearJoint(FittedJoint):
     def _support_x(self) -> RatioSupport:
         """The support points of X, with the ratios of all cells of Y."""
         points = self.sides[0]
-        rows = points.rows
-        at = self.conditions(rows.subset(np.zeros(1, dtype=np.intp)))
-
-        def ratios(z: Array) -> Vector:
-            return self.log_ratio.ratios(at.block(z)[0])
-
         zero = np.zeros(len(self.log_ratio.shares))
         return RatioSupport(
             points=points,
             sample=points,
             origin=to_numpy(self.problem.x.map.origin),
             mean=zero,
-            ratios=ratios,
+            ratios=self.ratios,
         )
 
 

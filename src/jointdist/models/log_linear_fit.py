@@ -34,6 +34,11 @@ from jointdist.models.kept_sample import KeptSample
 from jointdist.models.log_linear import LogLinearJoint
 from jointdist.programs import maximum_likelihood
 from jointdist.projection.partition import cells_of_values
+from jointdist.projection.support_error import (
+    CONDITIONS,
+    binned_error,
+    stratified_error,
+)
 from jointdist.selection.specification import Selection
 
 __all__ = ["fit_log_linear", "may_adapt", "more_landmarks"]
@@ -116,7 +121,42 @@ def fit_log_linear(
         joint, log_ratio=found, solution=replace(solution, intercept=found.intercept)
     )
     seen = kept.seen(problem.x.map, lambda rows: joint.conditions(rows).novelty())
-    return replace(joint, seen=seen)
+    return replace(joint, seen=seen, errors=(_error_y(joint), _error_x(joint)))
+
+
+def _error_y(joint: LogLinearJoint) -> float:
+    """Return by how much cdfs of Y differ from those on all rows, at most.
+
+    Cells end where bins do, and their weights are exact: only inside a bin cdfs are off.
+    """
+    points = joint.cells.points
+    if points.merged is None:
+        return 0.0
+    largest = np.zeros(joint.cells.rank)
+    share = np.where(points.merged.exact, 0.0, points.shares)
+    np.maximum.at(largest, joint.cells.cell, share)
+    x = joint.kept.donors.rows
+    some = x.subset(np.arange(0, x.n, max(x.n // CONDITIONS, 1)))
+    ratio = 1 + np.concatenate(list(joint.of_y(some).conditions.parts()))
+    return min(float((ratio * largest).max()), 1.0)
+
+
+def _error_x(joint: LogLinearJoint) -> float:
+    """Return by how much cdfs of X given Y differ from those on all rows."""
+    points = joint.sides[0]
+    merged = points.merged
+    if merged is None or merged.exact.all():
+        return 0.0
+    every = max(joint.cells.rank // CONDITIONS, 1)
+    z = points.rows.read(0, points.n)
+    ratio = joint.ratios(z)[:, ::every]
+    if points.is_scalar:
+        share = np.where(merged.exact, 0.0, points.shares)
+        return min(binned_error(share, ratio), 1.0)
+    cell = np.zeros(points.n, dtype=np.intp) if merged.cells is None else merged.cells.cell
+    weights = points.shares[:, None] * ratio
+    W = np.stack([np.bincount(cell, own).astype(np.float64) for own in weights.T])
+    return min(stratified_error(points, cell, W), 1.0)
 
 
 def may_adapt(regularization: object, selection: Selection | None, sample: Sample) -> bool:

@@ -208,7 +208,7 @@ def _register_log_linear(schema: Schema) -> None:
         cells=Value(CellSupport, k="rank"),
         edges=Floats("_"),
         most=Tuple(Number(least=0, infinite=True), Number(least=0, infinite=True)),
-        support_errors=Tuple(Number(least=0, most=1), Number(least=0, most=1)),
+        errors=Tuple(Number(least=0, most=1), Number(least=0, most=1)),
         seen=Optional(Value(Seen)),
     )
 

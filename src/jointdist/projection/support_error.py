@@ -13,16 +13,16 @@ then that of a stratified sample, whose standard error follows from the sample i
 
 import numpy as np
 
-from jointdist._array import Vector
+from jointdist._array import Index, Matrix, Vector
 from jointdist.distributions.kernel_support import KernelSupport
-from jointdist.distributions.support_points import Merged
+from jointdist.distributions.support_points import Merged, SupportPoints
 from jointdist.projection.isotonic import IsotonicProjector
 from jointdist.projection.projected import Projector
 
-__all__ = ["support_error"]
+__all__ = ["CONDITIONS", "binned_error", "stratified_error", "support_error"]
 
 # Conditions at which the error is looked at, at most: a time budget.
-_CONDITIONS = 64
+CONDITIONS = 64
 # Points of each column at which the cdf is looked at; a round number.
 _LEVELS = 32
 # Standard errors that are told: 32 points of a few columns under 64 conditions hardly ever
@@ -52,8 +52,8 @@ def support_error(
     whole = cells is None or support.points.is_scalar or cells.rank == cells.points.n
     if merged is None or (merged.exact.all() and whole):
         return 0.0
-    every = max(len(t) // _CONDITIONS, 1)
-    t = t[::every][:_CONDITIONS]
+    every = max(len(t) // CONDITIONS, 1)
+    t = t[::every][:CONDITIONS]
     if support.points.is_scalar:
         return min(_bound(support, merged, projector, t), 1.0)
     return min(_measured(support, merged, projector, t), 1.0)
@@ -73,10 +73,22 @@ def _bound(
         np.maximum.at(largest, cells.cell, share)
         return 3 * float((ratio * largest).max())
     psi = support.features(support.points.rows.read(0, support.points.n))
-    ratio = (1 + psi @ t.T) / (1 + t @ support.mean)
+    return binned_error(share, (1 + psi @ t.T) / (1 + t @ support.mean))
+
+
+def binned_error(share: Vector, ratio: Matrix) -> float:
+    """Return a bound of errors of cdfs whose ratios are known at the means of bins.
+
+    Parameters
+    ----------
+    share : array of shape (n,)
+        The shares of bins of several values; zero of others.
+    ratio : array of shape (n, q)
+        The ratios of distributions at the means of the bins.
+    """
     between = np.maximum(share[1:], share[:-1])
     masses = between @ np.abs(np.diff(ratio, axis=0))
-    return float((np.abs(ratio).T * share).max() + 2 * masses.max())
+    return float((np.abs(ratio).T * share).max() + 2 * masses.max(initial=0.0))
 
 
 def _measured(
@@ -94,6 +106,21 @@ def _measured(
         W = np.ones((len(t), 1))
     else:
         W = np.abs((1 + t @ known.T) * cells.shares)
+    return stratified_error(points, cell, W)
+
+
+def stratified_error(points: SupportPoints, cell: Index, W: Matrix) -> float:
+    """Return five standard errors of cdfs of columns, of sampled rows in cells.
+
+    Parameters
+    ----------
+    points : SupportPoints
+        The sampled rows.
+    cell : array of shape (n,)
+        The cell of each.
+    W : array of shape (q, K)
+        The weights of the cells under distributions.
+    """
     size = np.bincount(cell)
     loose = size > 1  # of one point there is nothing to share
     share = points.shares / np.bincount(cell, points.shares)[cell]

@@ -336,9 +336,9 @@ class _Candidates:
             ]
             return float(np.average(each, weights=held))
 
-        given = self.validation.how.regularizations
-        if not isinstance(self.search.regularization, str):
-            given = (self.search.regularization,)  # type: ignore[assignment]
+        given, ridge = self.validation.how.regularizations, self.search.regularization
+        if not isinstance(ridge, str):
+            given = (float(ridge),)
         return path_of_ridges(problems, score, located=any(place.located), given=given)
 
     def _risk(
