@@ -1,10 +1,11 @@
 r"""The log-linear ratio of a joint distribution to its marginals, on cells of one outcome.
 
-.. math:: p(k \mid x) = p_k \exp(\tau(x) (u_k^\top \theta(x) + \beta_k) - a(x)),
+.. math:: p(k \mid x) = \tau p_k \exp(\tau (u_k^\top \theta(x) + \beta_k) - a(x)) + (1 - \tau) p_k,
 
 with the tilts :math:`\theta(x) = W \Psi_X(x)`, which are sums of kernels at landmarks. The trust
-:math:`\tau` is one near the sample and falls to zero out of distribution, where the distribution
-is the marginal. It is positive and has mass one for every x.
+:math:`\tau(x)` is one near the sample and falls to zero out of distribution. There the log-ratio
+is faded. That of a narrow distribution is so large that it would still be a spike, so that the
+marginal takes its weight, too. It is positive and has mass one for every x.
 """
 
 from dataclasses import dataclass
@@ -71,7 +72,9 @@ class LogRatio(Cached):
         logs += self._logs
         logs -= logs.max(axis=1, keepdims=True)
         np.exp(logs, out=logs)
-        logs /= logs.sum(axis=1, keepdims=True)
+        trust = t[:, -1:]
+        logs *= trust / logs.sum(axis=1, keepdims=True)
+        logs += (1 - trust) * self.shares
         return logs
 
     def ratios(self, t: Matrix) -> Matrix:

@@ -106,8 +106,14 @@ class JointDistribution(JointEstimator):
         the functions of both sides. Its penalised likelihood is the largest, so that
         distributions are proper without a projection, and both marginals are exact. The fit
         is an iteration, and no sum: it cannot be updated, but ``refit`` to other positivity.
-        Its ``selection`` compares coarse fits. If ``kernel_y`` is ``"auto"``, functions of Y
-        are those of an exponential kernel on ranks, perhaps with the outcome and its square.
+        It sees Y in at most 512 cells. If ``kernel_y`` is ``"auto"``, the 24 functions of Y
+        are those of an exponential kernel on ranks, perhaps with the outcome and its square;
+        X has at most 2,000 functions, or 25 times the root of the number of rows, up to
+        6,000. ``marginals`` must be ``"exact"``, and the ridge a positive number or
+        ``"auto"``. Then ``selection`` compares coarse fits by their energy scores, by default
+        in five folds up to 400 rows, in three up to 3,000, and beyond on a third of the rows;
+        the fit stops as early as those do, and from 2,000 to 100,000 rows the ridge is chosen
+        again with all of them.
         ``"isotonic"``: as ``"projected"``, for distributions of one numeric column, by the
         nearest cdf. That never raises the CRPS, whatever the outcome, if Y has at most 2,048
         distinct values; of more, neighbouring values are taken together.
@@ -149,13 +155,16 @@ class JointDistribution(JointEstimator):
     Attributes
     ----------
     coefficients_ : array of shape (m_Y, m_X)
-        The coefficients :math:`\tilde H`; of a log-ratio, those of its functions.
+        The coefficients :math:`\tilde H`. Of ``"exponential"``, those of the functions in its
+        log-ratio, which are more than the bases have.
     basis_x_, basis_y_ : Basis
-        The bases, with ranks, pivots and trace errors.
+        The bases, with ranks, pivots and trace errors. Of ``"exponential"``, as ``moments_``
+        and ``kernel_y_``, those that ``refit`` to other positivity is solved from.
     solution_ : Solution
         The solution of the program: status, certificate, multipliers.
     regularization_ : float or array of shape (m_Y,)
-        The ridge, or one for each function of Y.
+        The ridge, or one for each function of Y. Of ``"exponential"`` it may differ from that
+        of ``selection_``, where it is chosen again with all rows.
     kernel_x_, kernel_y_ : Kernel
         The kernels.
     selection_ : Selected or None
@@ -397,7 +406,7 @@ class JointDistribution(JointEstimator):
 
     def _ridges(self, problem: Problem, fit: Fit, size: float) -> float | Vector:
         """Return the ridge, or one for each function of Y."""
-        if self._by_loo:
+        if self._by_loo or (self.positivity != "exponential" and self._other_loss(fit)):
             return loo_ridges(problem, fit.seed)
         if not isinstance(self.regularization, np.ndarray):
             return self._ridge(fit.chosen, size)
@@ -405,6 +414,11 @@ class JointDistribution(JointEstimator):
         rule = f"a number, or {m} of them: one for each function of Y"
         require(len(given) == m, self._name, "regularization", rule, Text(f"{len(given)}"))
         return given
+
+    def _other_loss(self, fit: Fit) -> bool:
+        """Whether the ridge was selected for the likelihood, and serves nothing else."""
+        selected = isinstance(self.regularization, str) and fit.chosen.located is not None
+        return selected and self.marginals == "exact" and fit.judges is None
 
     @property
     def _by_loo(self) -> bool:

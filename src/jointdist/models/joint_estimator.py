@@ -45,7 +45,7 @@ class JointEstimator(DistributionEstimator):
             the columns of X, as ``"x1 > 0 and x2 < 1"``, a function of its rows, or a truth
             value for each support point of X, those of ``marginal("x")``. The distribution
             is the mean of the signed ones over the support points in the set, projected
-            afterwards.
+            afterwards; of ``"exponential"``, the mean of the proper ones.
         """
         check_is_fitted(self)
         method = f"{self._name}.given"
@@ -86,7 +86,7 @@ class JointEstimator(DistributionEstimator):
         r"""Return the ratio :math:`1 + h` of the joint density to the product of the marginals.
 
         It is the ratio of the fitted model before conditional distributions are projected,
-        so that it may be negative.
+        so that it may be negative; of ``"exponential"`` it is positive.
 
         Parameters
         ----------

@@ -92,7 +92,7 @@ class LogLinearJoint(FittedJoint):
             _NONE,
             self.problem.executor,
             encoding,
-            trusted=_trusted(basis.relative_error),
+            trusted=TRUSTED * (1 - basis.relative_error),
             most=self.most[1],
             edges=self.edges,
         )
@@ -160,7 +160,7 @@ class LogLinearJoint(FittedJoint):
             _NONE,
             self.problem.executor,
             self.kept.encodings[0],
-            trusted=_trusted(basis.relative_error),
+            trusted=self._trusted,
             most=self.most[0],
             about=self.about_x,
             log_ratio=self.log_ratio,
@@ -174,6 +174,17 @@ class LogLinearJoint(FittedJoint):
     def _at_rows(self) -> TiltQueries:
         """The map from rows of X to trust times tilts."""
         return self.conditions(self.sides[0].rows.subset(np.zeros(1, dtype=np.intp)))
+
+    @property
+    def _trusted(self) -> float:
+        """The share of the kernel of a row of X below which it is out of distribution.
+
+        All but one in a hundred rows of the sample have more of theirs reproduced by the
+        others. Log-ratios are large, and not shrunk by a ridge where there are no rows: they
+        must be faded from there on.
+        """
+        least = TRUSTED * (1 - self.problem.x.relative_error)
+        return least if self.seen is None else max(1 - self.seen.limit, least)
 
     def _cell_of(self, y: Rows) -> Index:
         """Return the cells of rows of Y."""
@@ -194,8 +205,3 @@ class LogLinearJoint(FittedJoint):
             mean=zero,
             ratios=self.ratios,
         )
-
-
-def _trusted(relative_error: float) -> float:
-    """Return the share of the kernel below which conditions are not trusted."""
-    return TRUSTED * (1 - relative_error)

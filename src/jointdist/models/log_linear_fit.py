@@ -115,13 +115,14 @@ def fit_log_linear(
         edges,
         (_most(problem.x.map, points_x), _most(problem.y.map, points_y)),
     )
+    seen = kept.seen(problem.x.map, lambda rows: joint.conditions(rows).novelty())
+    joint = replace(joint, seen=seen)
     t = np.concatenate(list(joint.conditions(sample.x).parts()))
     found = exact_marginal(joint.log_ratio, t, sample.weights)
     joint = replace(
         joint, log_ratio=found, solution=replace(solution, intercept=found.intercept)
     )
-    seen = kept.seen(problem.x.map, lambda rows: joint.conditions(rows).novelty())
-    return replace(joint, seen=seen, errors=(_error_y(joint), _error_x(joint)))
+    return replace(joint, errors=(_error_y(joint), _error_x(joint)))
 
 
 def _error_y(joint: LogLinearJoint) -> float:

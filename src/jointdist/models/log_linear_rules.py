@@ -49,7 +49,8 @@ def require_one_outcome(where: str, positivity: str, encoding: Encoding) -> None
     """
     got = Text(f'"exponential", and Y has {encoding.width} columns; use "projected"')
     one = positivity != "exponential" or encoding.width == 1
-    require(one, where, "positivity", "for one column of Y", got)
+    rule = 'another than "exponential", which is for one column of Y'
+    require(one, where, "positivity", rule, got)
 
 
 def require_all_rows(where: str, positivity: str, kept: KeptSample) -> None:
@@ -66,8 +67,8 @@ def require_all_rows(where: str, positivity: str, kept: KeptSample) -> None:
     """
     require_one_outcome(where, positivity, kept.encodings[1])
     rule = (
-        "another, as maximum likelihood needs all rows, of which more than `support_size` "
-        "are not kept; call `fit`"
+        "another, as maximum likelihood needs all rows, and the model did not keep them: they "
+        "are more than `support_size`; call `fit`"
     )
     fine = positivity != "exponential" or kept.rows is not None
     require(fine, where, "positivity", rule, positivity)
@@ -84,7 +85,7 @@ def require_sums(where: str, positivity: str) -> None:
         That of the fit.
     """
     rule = (
-        "of a model that is solved from sums, to which rows are added; "
-        '`refit(positivity="projected")` gives one of the same rows'
+        "another, as maximum likelihood is no sum that rows are added to. Fit to all rows, or "
+        'update `refit(positivity="projected")`, another model of the same rows'
     )
     require(positivity != "exponential", where, "positivity", rule, positivity)

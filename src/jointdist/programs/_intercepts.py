@@ -64,8 +64,12 @@ def best_intercepts(
     start : array of shape (K,), optional
         Where to start.
     trust : array of shape (n,), optional
-        What the intercepts are multiplied by at each row, from zero to one; by default one.
+        What the intercepts are multiplied by at each row, and the weight of its
+        probabilities beside the marginal, from zero to one; by default one.
     """
+    trust = np.ones(len(tilts)) if trust is None else trust
+    if not weights @ trust > 0:  # all rows have the marginal
+        return np.zeros(len(shares))
     dual = _Dual(tilts, functions, shares, weights, trust)
     beta = np.zeros(len(shares)) if start is None else start - shares @ start
     value, mean = dual.value(beta)
@@ -96,62 +100,59 @@ def best_intercepts(
 class _Dual:
     r"""The convex function of the intercepts whose gradient is what the marginal misses.
 
-    With the trust :math:`\tau_i` of rows it is :math:`\sum_i \omega_i \log \sum_k p_k
-    e^{\tau_i \beta_k + \dots} / \tau_i - p \cdot \beta`.
+    With the trust :math:`\tau_i` of rows it is :math:`\sum_i \omega_i (\log \sum_k p_k
+    e^{\tau_i \beta_k + \dots} - \tau_i\, p \cdot \beta)` over :math:`\sum_i \omega_i \tau_i`.
     """
 
     tilts: Matrix
     functions: Matrix
     shares: Vector
     weights: Vector
-    trust: Vector | None
+    trust: Vector
 
     def value(self, beta: Vector) -> tuple[float, Vector]:
         """Return the value, and the mean of the probabilities."""
 
         def work(part: slice) -> tuple[float, Vector]:
-            found, P, _ = self._block(part, beta)
-            return found, self.weights[part] @ P
+            found, P = self._block(part, beta)
+            return found, (self.weights[part] * self.trust[part]) @ P
 
         parts = [slice(i, i + _ROWS) for i in range(0, len(self.tilts), _ROWS)]
         each = list(Executor().each(work, parts))
-        total = sum(value for value, _ in each) - float(self.shares @ beta)
-        return total, np.sum([mean for _, mean in each], axis=0)
+        weight = float(self.weights @ self.trust)
+        total = sum(value for value, _ in each) / weight - float(self.shares @ beta)
+        return total, np.sum([mean for _, mean in each], axis=0) / weight
 
     def curvature(self, beta: Vector) -> Matrix:
         """Return the second derivatives, by some rows of many: they change steps alone."""
         n, K = len(self.tilts), len(self.shares)
         count = max(n // _ROWS, 1)
         every = max(count // _CURVED, 1)
-        starts = range(0, n, _ROWS * every)
 
         def work(start: int) -> tuple[float, Vector, Matrix]:
             part = slice(start, start + _ROWS)
-            _, P, trust = self._block(part, beta)
-            w = self.weights[part] * trust
-            return float(self.weights[part].sum()), w @ P, (P * w[:, None]).T @ P
+            _, P = self._block(part, beta)
+            w = self.weights[part] * self.trust[part]
+            twice = w * self.trust[part]
+            return float(w.sum()), twice @ P, (P * twice[:, None]).T @ P
 
         weight, own, second = 0.0, np.zeros(K), np.zeros((K, K))
-        for each in Executor().each(work, starts):
+        for each in Executor().each(work, range(0, n, _ROWS * every)):
             weight += each[0]
             own += each[1]
             second += each[2]
         found: Matrix = (np.diag(own) - second) / max(weight, np.finfo(float).tiny)
         return found
 
-    def _block(self, part: slice, beta: Vector) -> tuple[float, Matrix, Vector]:
-        """Return the value of rows, their probabilities, and their trust."""
-        trust = np.ones(len(self.tilts[part])) if self.trust is None else self.trust[part]
+    def _block(self, part: slice, beta: Vector) -> tuple[float, Matrix]:
+        """Return the sum of the logarithms of rows, and their probabilities."""
         logs = self.tilts[part] @ self.functions.T
-        logs += np.multiply.outer(trust, beta) + np.log(self.shares)
+        logs += np.multiply.outer(self.trust[part], beta) + np.log(self.shares)
         top = logs.max(axis=1, keepdims=True)
         np.exp(logs - top, out=logs)
         mass = logs.sum(axis=1)
         logs /= mass[:, None]
-        none = trust <= 0  # these are the marginal
-        log_sums = np.log(mass) + top[:, 0]
-        each = np.where(none, self.shares @ beta, log_sums / np.where(none, 1.0, trust))
-        return float(self.weights[part] @ each), logs, trust
+        return float(self.weights[part] @ (np.log(mass) + top[:, 0])), logs
 
 
 def _solved(H: Matrix, g: Vector) -> Vector:

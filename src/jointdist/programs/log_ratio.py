@@ -109,7 +109,7 @@ class LogRatioSolution(Solution):
         As in :class:`Solution`. The iterations are evaluations; the certified gap is the
         largest share of :math:`J(0) - J^*` that may be missing.
     intercept : array of shape (K,)
-        The intercepts :math:`\beta`; the shares make their mean zero.
+        The intercepts :math:`\beta`; their mean, weighted by the shares of cells, is zero.
     """
 
     intercept: Vector = field(default_factory=lambda: np.zeros(1))

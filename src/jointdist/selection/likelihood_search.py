@@ -123,7 +123,7 @@ def select_likelihood(
     how = Selection() if search.selection is None else search.selection
     rule = 'another for positivity "exponential", whose ratio is not linear'
     require(how.criterion != "ratio", search.where, "criterion", rule, how.criterion)
-    if how.cv == Selection().cv and sample.folds is None:
+    if search.selection is None and sample.folds is None:
         how = replace(how, cv=_folds(min(sample.n, how.rows)))
     with progress(f"{search.where}: kernel and ridge", verbose=search.verbose) as tell:
         executor = executor_for(sample.x, search.executor)
@@ -179,7 +179,9 @@ class _Candidates:
         located : tuple of tuples of float
             The weights of outcomes and their squares in the kernel of Y, to be tried.
         """
-        folds = min(self.validation.folds, _MOST_FOLDS)
+        folds = self.validation.folds
+        if self.search.selection is None:
+            folds = min(folds, _MOST_FOLDS)
         self._folds.extend(self._fold(i) for i in range(folds))
         self.families.extend(self._kinds(x))
         first = [_Place(i, 0, a) for i in range(len(self.families)) for a in located[:2]]
