@@ -308,7 +308,7 @@ def test_other_rows_with_the_same_kernels():
         ({"regularization": 0.0}, "`regularization` must be a positive number"),
         ({"regularization": "loo"}, "`regularization` must be a positive number"),
         ({"regularization": np.ones(3)}, "`regularization` must be a positive number"),
-        ({"marginals": "free"}, '`marginals` must be "exact" for "exponential"'),
+        ({"marginals": "free"}, '`marginals` must be "exact" for positivity'),
     ],
 )
 def test_bad_arguments_are_named(options, match):
@@ -324,3 +324,46 @@ def test_several_outcomes_are_refused_by_name():
     fitted = model(KERNEL, KERNEL, positivity="projected").fit(X, X)
     with pytest.raises(ValueError, match='Y has 2 columns; use "projected"'):
         fitted.refit(positivity="exponential")
+
+
+def test_many_rows_without_weight_are_as_good_as_none():
+    X, y = sample(2500)
+    w = np.zeros(2500)
+    w[:100] = 1
+    found = model(regularization="auto").fit(X, y, w)
+    assert_allclose(found.given(X[:100]).weights()[:, :100].mean(axis=0), 0.01, atol=1e-9)
+
+
+def test_a_refit_of_rows_that_depend_on_each_other_keeps_the_ridge():
+    rng = np.random.default_rng(0)
+    group = np.arange(2200) // 20
+    X = np.column_stack([rng.normal(size=2200), group / 110])
+    y = X[:, 0] + rng.normal(size=110)[group] + 0.1 * rng.normal(size=2200)
+    found = model(regularization="auto", max_rank=60).fit(X, y, groups=group)
+    assert found.refit().regularization_ == found.regularization_
+
+
+def test_units_of_a_kernel_that_is_not_bounded():
+    X, y = sample(200)
+    scores = []
+    for unit in (1.0, 1e5):
+        found = model(KERNEL, Polynomial(2), regularization=1e-6).fit(X, unit * y)
+        assert len(found.coefficients_) == 2
+        scores.append(found.score(X, unit * y))
+    assert scores[1] > 0.4
+
+
+def test_a_criterion_that_is_never_a_number_is_refused():
+    X, y = sample(60)
+    how = jd.Selection(lambda dist, out: np.nan)  # noqa: ARG005
+    with pytest.raises(ValueError, match="`criterion` must be a number"):
+        model(regularization="auto", selection=how).fit(X, y)
+
+
+def test_one_row_with_all_weight_and_heavy_tails_leak_no_warning():
+    X, y = sample(100)
+    w = np.ones(100)
+    w[5] = 1e150
+    assert np.isfinite(model().fit(X, y, w).predict(X)).all()
+    heavy = np.random.default_rng(0).standard_cauchy(size=100)
+    assert np.isfinite(model().fit(X, heavy).predict(X)).all()

@@ -17,7 +17,9 @@ from jointdist.lowrank.features import kernel_matrix
 
 __all__ = ["CellFunctions", "cell_edges", "cell_functions", "most_functions_y"]
 
-_LEAST = 1e-10  # the mean square beside the first below which a function is rounding
+_LEAST = 1e-13  # the mean square beside the first below which a function is rounding
+
+_LARGEST = 1e6  # standardised outcomes and squares: larger ones would drown all functions
 
 
 class CellFunctions(NamedTuple):
@@ -90,12 +92,14 @@ def most_functions_y(sample: SupportPoints) -> int:
 def _standardised(cells: CellSupport) -> tuple[Vector, Vector]:
     """Return the means of standardised outcomes and of their squares over the cells."""
     p, centres = cells.mean, cells.centres[:, 0]
-    away = centres - p @ centres
-    squares = away * away + cells.variances[:, 0]
-    variance = float(p @ squares)
-    if not (np.isfinite(variance) and variance > 0):
-        return np.zeros_like(p), np.zeros_like(p)
-    return away / np.sqrt(variance), squares / variance
+    with np.errstate(over="ignore", invalid="ignore"):
+        away = centres - p @ centres
+        squares = away * away + cells.variances[:, 0]
+        variance = float(p @ squares)
+        found = away / np.sqrt(variance), squares / variance
+    if not (variance > 0 and all((np.abs(f) < _LARGEST).all() for f in found)):
+        return np.zeros_like(p), np.zeros_like(p)  # as good as one row has all weight
+    return found
 
 
 def cell_edges(cells: CellSupport, thresholds: Vector | None = None) -> Vector:
@@ -112,8 +116,7 @@ def cell_edges(cells: CellSupport, thresholds: Vector | None = None) -> Vector:
     """
     values = cells.points.table()[:, 0]
     counted = cells.points.shares > 0
-    low, high = np.full((2, cells.rank), np.nan)
-    low[:], high[:] = np.inf, -np.inf
+    low, high = np.full(cells.rank, np.inf), np.full(cells.rank, -np.inf)
     np.minimum.at(low, cells.cell[counted], values[counted])
     np.maximum.at(high, cells.cell[counted], values[counted])
     if thresholds is not None and len(thresholds):

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from jointdist._array import Index, Matrix, Vector, to_numpy
+from jointdist._array import Array, Index, Matrix, Vector, to_numpy
 from jointdist.distributions.cell_support import CellSupport
 from jointdist.distributions.energy import Energy
 from jointdist.likelihood.ridge_path import RidgePath, path_of_ridges
@@ -41,20 +41,20 @@ def held_out_path(
     held = held_rows(problem, seed)
     weights = problem.row_weights.copy()
     own, weights[held] = weights[held], 0.0
-    energy = Energy.on(cells)
-    near = energy.to_points(y[held, None])
-    logs, p = np.log(cells.mean), cells.mean
+    fitted = replace(problem, weights=weights)
+    energy, p = Energy.on(cells), cells.mean
+    near, logs = energy.to_points(y[held, None]), np.log(fitted.shares)
+    F = _taken(problem, held)
 
     def score(solutions: list[LogRatioSolution]) -> float:
         (found,) = solutions
-        P = _tilts(problem, found.value)[held] @ problem.functions.T
+        P = F @ found.value.T @ problem.functions.T
         P += logs + found.intercept
         P -= P.max(axis=1, keepdims=True)
         np.exp(P, out=P)
         P /= P.sum(axis=1, keepdims=True)
         return float(np.average(energy.scores(P / p - 1, near), weights=own))
 
-    fitted = replace(problem, weights=weights)
     return path_of_ridges([fitted], score, first=_HIGHER * ridge)
 
 
@@ -75,9 +75,11 @@ def held_rows(problem: LogRatioProblem, seed: int) -> Index:
     return np.sort(free[: min(len(order) // _SHARE, _MOST)])
 
 
-def _tilts(problem: LogRatioProblem, W: Matrix) -> Matrix:
-    """Return the coefficients of the functions of Y at all rows."""
-    parts = problem.blocks.each(
-        lambda _, F: np.asarray(to_numpy(F) @ W.T.astype(np.float32), dtype=np.float64)
-    )
-    return np.concatenate(list(parts))
+def _taken(problem: LogRatioProblem, rows: Index) -> Matrix:
+    """Return the functions of X at some rows, sorted by their numbers."""
+
+    def block(part: slice, F: Array) -> Matrix:
+        inside = rows[np.searchsorted(rows, part.start) : np.searchsorted(rows, part.stop)]
+        return np.asarray(to_numpy(F)[inside - part.start], dtype=np.float64)
+
+    return np.concatenate(list(problem.blocks.each(block)))

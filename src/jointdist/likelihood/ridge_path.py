@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from jointdist._array import Vector
 from jointdist.programs import (
     LogRatioProblem,
     LogRatioSolution,
@@ -48,12 +49,17 @@ class RidgePath:
     @property
     def score(self) -> float:
         """The best score; infinite if there is none."""
-        return float(np.nan_to_num(self.scores, nan=np.inf).min())
+        return float(_known(self.scores).min())
 
     @property
     def best(self) -> float:
         """The best ridge."""
-        return self.ridges[int(np.nan_to_num(self.scores, nan=np.inf).argmin())]
+        return self.ridges[self.number]
+
+    @property
+    def number(self) -> int:
+        """The number of the best ridge."""
+        return int(_known(self.scores).argmin())
 
 
 def path_of_ridges(
@@ -170,10 +176,16 @@ def _scored(
         ]
         fits = list(solved)
         scores.append(score(solved))
-        best = float(np.nan_to_num(scores, nan=np.inf).min())
+        best = float(_known(scores).min())
         if scores[-1] <= best or not at_best:
             at_best = solved
-        worse = len(scores) - 1 - int(np.nan_to_num(scores, nan=np.inf).argmin())
+        worse = len(scores) - 1 - int(_known(scores).argmin())
         if stop and (worse >= _WORSE or scores[-1] > best + (_HOPELESS - 1) * abs(best)):
             break
     return RidgePath(list(ridges[: len(scores)]), scores, at_best)
+
+
+def _known(scores: Sequence[float]) -> Vector:
+    """Return scores, infinite where they are no finite number."""
+    found = np.asarray(scores, dtype=np.float64)
+    return np.where(np.isfinite(found), found, np.inf)

@@ -61,7 +61,8 @@ class JointClassifier(ClassifierMixin, FittedState):
         As in :class:`~jointdist.JointDistribution`.
     positivity : str, default="none"
         As in :class:`~jointdist.JointDistribution`. Probabilities are proper anyway; other
-        values than ``"none"`` make the joint distribution itself proper.
+        values than ``"none"`` make the joint distribution itself proper. ``"exponential"`` is
+        kernel logistic regression with intercepts, multinomial for several labels.
     grid_rows, support_size
         As in :class:`~jointdist.JointDistribution`.
     class_weight : "balanced" or dict of labels to numbers, optional

@@ -384,7 +384,7 @@ class JointDistribution(JointEstimator):
             located=fit.chosen.located or (0.0, 0.0),
             ridge=self._ridge(fit.chosen, kept.size),
             selected=isinstance(self.regularization, str),
-            adapt=may_adapt(self.regularization, self.selection, sample),
+            adapt=may_adapt(self.regularization, self.selection, kept),
             executor=executor_for(sample.x, self.executor),
         )
 

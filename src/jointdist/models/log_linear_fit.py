@@ -32,7 +32,7 @@ from jointdist.models._kernel_fits import KernelParameters
 from jointdist.models.coefficients import Problem
 from jointdist.models.kept_sample import KeptSample
 from jointdist.models.log_linear import LogLinearJoint
-from jointdist.programs import maximum_likelihood
+from jointdist.programs import Status, maximum_likelihood
 from jointdist.projection.partition import cells_of_values
 from jointdist.projection.support_error import (
     CONDITIONS,
@@ -93,7 +93,9 @@ def fit_log_linear(
     outcomes = CellOutcomes(np.searchsorted(edges, y), functions)
     x = regressors(low, sample.x, sample.weights, executor)
     likelihood, start = x.problem(outcomes), None
-    if adapt and SETTINGS.adapted < sample.n <= SETTINGS.many:
+    counted = np.count_nonzero(likelihood.row_weights)
+    enough = max(SETTINGS.adapted, 2 * cells.rank)  # rows that can be held out
+    if adapt and enough < counted <= SETTINGS.many:
         path = held_out_path(likelihood, cells, y, ridge, kept.seed)
         ridge, (start,) = path.best, path.at_best
     small = sample.n * x.basis.rank <= SETTINGS.exact
@@ -104,6 +106,8 @@ def fit_log_linear(
         tol = SETTINGS.tight_tol if small else SETTINGS.tol
         most = SETTINGS.most_evaluations
         solution = maximum_likelihood(likelihood, ridge, tol=tol, max_evaluations=most)
+        if solution.certificate.gap <= SETTINGS.tol:  # which is certain, and good enough
+            solution = replace(solution, status=Status.OPTIMAL)
     joint = LogLinearJoint(
         problem,
         kept,
@@ -149,8 +153,10 @@ def _error_x(joint: LogLinearJoint) -> float:
     if merged is None or merged.exact.all():
         return 0.0
     every = max(joint.cells.rank // CONDITIONS, 1)
-    z = points.rows.read(0, points.n)
-    ratio = joint.ratios(z)[:, ::every]
+    parts = joint.kept.points_x(joint.problem.executor).executor.map(
+        lambda _, block: joint.ratios(block)[:, ::every], points.rows
+    )
+    ratio = np.concatenate(list(parts))
     if points.is_scalar:
         share = np.where(merged.exact, 0.0, points.shares)
         return min(binned_error(share, ratio), 1.0)
@@ -160,7 +166,9 @@ def _error_x(joint: LogLinearJoint) -> float:
     return min(stratified_error(points, cell, W), 1.0)
 
 
-def may_adapt(regularization: object, selection: Selection | None, sample: Sample) -> bool:
+def may_adapt(
+    regularization: object, selection: Selection | None, kept: KeptSample
+) -> bool:
     """Tell whether a ridge that was selected may be chosen again for the final fit.
 
     Not by a criterion or among ridges that users give, nor where rows depend on each other.
@@ -171,12 +179,12 @@ def may_adapt(regularization: object, selection: Selection | None, sample: Sampl
         The ridge, or "auto".
     selection : Selection, optional
         How it was selected.
-    sample : Sample
-        All rows.
+    kept : KeptSample
+        What is kept of the sample.
     """
     how = Selection() if selection is None else selection
     plain = how.criterion in ("energy", "crps") and how.regularizations is None
-    return isinstance(regularization, str) and plain and sample.folds is None
+    return isinstance(regularization, str) and plain and not kept.dependent
 
 
 def more_landmarks(

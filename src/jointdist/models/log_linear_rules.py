@@ -28,7 +28,9 @@ def require_likelihood(where: str, model: _Parameters) -> None:
     if model.positivity != "exponential":
         return
     exact, ridge = model.marginals == "exact", model.regularization
-    require(exact, where, "marginals", '"exact" for "exponential"', model.marginals)
+    require(
+        exact, where, "marginals", '"exact" for positivity "exponential"', model.marginals
+    )
     positive = is_number(ridge, least=0) and ridge > 0
     good = ridge == "auto" if isinstance(ridge, str) else positive
     rule = 'a positive number or "auto" for positivity "exponential"'

@@ -83,8 +83,8 @@ def lbfgs(
         missing = max(promise, _remaining(values))
         enough = missing <= tol * max(zero - value + promise, 0.0)
         rounding = max(_ROUNDING * abs(value), _LEAST)
-        done = enough or promise <= rounding or not np.isfinite(promise)
-        if done or evaluations >= most:
+        done = enough or promise <= rounding
+        if done or evaluations >= most or not np.isfinite(promise):
             return Descent(at, value, slope, missing, evaluations, done)
         length = 1.0
         while True:

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from jointdist._array import Index, Matrix, Vector, to_numpy
-from jointdist._rules import require
+from jointdist._rules import Text, require
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor, executor_for, one_blas_thread, progress
 from jointdist.data.sample import Sample
@@ -216,7 +216,10 @@ class _Candidates:
         candidates = [self._entry(*key, kernel_y) for key in self._paths]
         number = list(self._paths).index((best, every))
         path = self._paths[best, every]
-        ridge = int(np.argmin(path.scores))
+        rule = "a number for one candidate at least"
+        got = Text("none that is finite, whatever the kernel and the ridge")
+        require(np.isfinite(path.score), self.search.where, "criterion", rule, got)
+        ridge = path.number
         seconds = sum(self._seconds.values())
         name, n = self.validation.risk.name, self.validation.sample.n
         selected = Selected(candidates, number, ridge, name, n, every, seconds)
