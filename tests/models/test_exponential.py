@@ -343,6 +343,7 @@ def test_a_refit_of_rows_that_depend_on_each_other_keeps_the_ridge():
     assert found.refit().regularization_ == found.regularization_
 
 
+@pytest.mark.filterwarnings("ignore:JointDistribution")  # that is told
 def test_units_of_a_kernel_that_is_not_bounded():
     X, y = sample(200)
     scores = []
