@@ -12,7 +12,7 @@ from jointdist._array import Array, Index, Matrix, Vector, to_numpy
 from jointdist.distributions.cell_support import CellSupport
 from jointdist.distributions.energy import Energy
 from jointdist.likelihood.ridge_path import RidgePath, path_of_ridges
-from jointdist.programs import LogRatioProblem, LogRatioSolution
+from jointdist.programs import LogRatioProblem, LogRatioSolution, cell_probabilities
 
 __all__ = ["held_out_path", "held_rows"]
 
@@ -43,16 +43,13 @@ def held_out_path(
     own, weights[held] = weights[held], 0.0
     fitted = replace(problem, weights=weights)
     energy, p = Energy.on(cells), cells.mean
-    near, logs = energy.to_points(y[held, None]), np.log(fitted.shares)
+    near, shares = energy.to_points(y[held, None]), fitted.shares
     F = _taken(problem, held)
 
     def score(solutions: list[LogRatioSolution]) -> float:
         (found,) = solutions
-        P = F @ found.value.T @ problem.functions.T
-        P += logs + found.intercept
-        P -= P.max(axis=1, keepdims=True)
-        np.exp(P, out=P)
-        P /= P.sum(axis=1, keepdims=True)
+        logs = F @ found.value.T @ problem.functions.T + found.intercept
+        P = cell_probabilities(logs, shares)
         return float(np.average(energy.scores(P / p - 1, near), weights=own))
 
     return path_of_ridges([fitted], score, first=_HIGHER * ridge)

@@ -30,7 +30,12 @@ from jointdist.likelihood.fit import regressors
 from jointdist.likelihood.ridge_path import RidgePath, path_of_ridges
 from jointdist.likelihood.settings import SETTINGS as LIKELIHOOD
 from jointdist.lowrank.basis import host_features
-from jointdist.programs import Blocks, LogRatioProblem, LogRatioSolution
+from jointdist.programs import (
+    Blocks,
+    LogRatioProblem,
+    LogRatioSolution,
+    cell_probabilities,
+)
 from jointdist.projection.partition import cells_of_points
 from jointdist.projection.pooled import Pooled
 from jointdist.selection.cross_validation import CrossValidation
@@ -351,11 +356,8 @@ class _Candidates:
     ) -> float:
         """Return the score of the held-out rows of a fold."""
         functions, cells = self._functions[fold, located], self._folds[fold].cells
-        logs = trial.psi @ solution.value.T.astype(np.float32) @ functions.values.T
-        logs = logs + (np.log(cells.mean) + solution.intercept)
-        logs -= logs.max(axis=1, keepdims=True)
-        P = np.exp(logs)
-        P /= P.sum(axis=1, keepdims=True)
+        logs = trial.psi @ solution.value.T @ functions.values.T + solution.intercept
+        P = cell_probabilities(logs, cells.mean)
         return self.validation.risk.of(trial, P / cells.mean - 1)
 
     def _at(self, place: _Place, few: int | None = None) -> float:
