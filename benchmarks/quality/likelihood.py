@@ -9,13 +9,14 @@ from benchmarks.peers.data import load
 from benchmarks.peers.methods import Method
 from benchmarks.quality.measured import measured
 from benchmarks.quality.section import section
-from benchmarks.quality.uci import LEVEL, SIMULATED, sets, simulated
+from benchmarks.quality.uci import LEVEL, sets, simulated
 from experiments.store import Row, Settings
 from jointdist import Conditional, JointDistribution, scores
 
 __all__ = ["SECTION", "compute"]
 
 KINDS = ("projected", "exponential")
+SIMULATED = "simulated, both"
 
 
 def compute(one: Settings) -> list[Row]:

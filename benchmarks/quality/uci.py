@@ -13,7 +13,7 @@ from benchmarks.quality.methods import METHODS
 from benchmarks.quality.section import DEVELOPMENT, EVALUATION, section
 from experiments.store import Row, Settings
 
-__all__ = ["LEVEL", "SECTION", "SIMULATED", "compute", "sets", "simulated"]
+__all__ = ["LEVEL", "SECTION", "compute", "sets", "simulated"]
 
 LEVEL = 0.9
 SIMULATED = "simulated"
