@@ -5,8 +5,10 @@ one.
 
 *Program*: 8,000 rows of nine dependent columns, a Gaussian kernel of rank 2,500, an outcome that
 is a nonlinear function plus noise, in 100 cells with 24 functions. The gap is the share of
-J(0) - J* that is missing, J* that of a run to rounding. *Noise* is that of the outcome: as large
-as the signal, as in most tables, or a fifth of it, which makes distributions narrow.
+J(0) - J* that is missing, J* that of a run to rounding. The *noise* of the outcome is as large
+as the signal, as in most tables, or a fifth of it, which makes distributions narrow. *Protein* is
+8,000 rows of the UCI set, from a folder ``shared`` beside the checkout, or the folder that the
+environment variable ``JOINTDIST_SHARED`` names; without it, it is left out.
 
 *Scale*: a million rows, d = 3 + 1, against the closed-form fit of the whole model: the program in
 the same bases, without the intercepts at the end, and the estimator.
@@ -14,9 +16,11 @@ the same bases, without the intercepts at the end, and the estimator.
 *Defaults*: fits in which nothing is given, d = 8 + 1, second of two.
 """
 
+import os
 import warnings
 from argparse import ArgumentParser
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from time import perf_counter, sleep
 from typing import NamedTuple
 
@@ -32,6 +36,8 @@ from jointdist.lowrank.reduction import reduce_sample
 from jointdist.programs import Blocks, LogRatioProblem, maximum_likelihood
 
 CELLS, FUNCTIONS, RANK = 100, 24, 2500
+SHARED = Path(os.environ.get("JOINTDIST_SHARED") or Path(__file__).parents[2] / "shared")
+PROTEIN = SHARED / "data" / "uci" / "protein-tertiary-structure" / "data.txt.gz"
 KERNELS = Gaussian(1.5), Gaussian(0.5)  # of the section scale
 RIDGES = (1e-5, 2e-6)
 GAP = 1e-3
@@ -41,19 +47,18 @@ ROWS = Executor(
 
 
 class Features(NamedTuple):
-    """Double-orthogonal functions of X and of cells, their mean squares, and the cells."""
+    """Double-orthogonal functions of X, their mean squares, functions of cells, and the cells."""
 
     F: np.ndarray
     c_x: np.ndarray
     functions: np.ndarray
-    c_y: np.ndarray
     cells: np.ndarray
 
     def problem(self, *, preconditioned: bool = True) -> LogRatioProblem:
         """Return the program's problem, in single precision."""
-        F, variances = self.F, (self.c_y, self.c_x)
+        F = self.F
         blocks = Blocks(*F.shape, lambda rows: F[rows], executor=ROWS, dtype="float32")
-        given = variances if preconditioned else None
+        given = self.c_x if preconditioned else None
         return LogRatioProblem(blocks, self.cells, self.functions, None, given)
 
 
@@ -67,26 +72,42 @@ def table_of_nine(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return X, signal, noise
 
 
-def functions_of_x(X: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray]:
+def outcomes(n: int) -> Iterator[tuple[str, np.ndarray, np.ndarray, float]]:
+    """Yield names, columns of X, outcomes, and length scales of X."""
+    X, signal, noise = table_of_nine(n)
+    yield "noise as the signal", X, signal + noise, 2.0
+    yield "noise a fifth of it", X, signal + noise / 5, 2.0
+    if PROTEIN.exists():
+        rows = np.loadtxt(PROTEIN)
+        rows = rows[np.random.default_rng(0).choice(len(rows), n, replace=False)]
+        yield (
+            "protein",
+            (rows - rows.mean(axis=0))[:, :-1] / rows.std(axis=0)[:-1],
+            rows[:, -1],
+            1.0,
+        )
+
+
+def functions_of_x(X: np.ndarray, scale: float) -> tuple[np.ndarray, np.ndarray]:
     """Return centred orthogonal kernel features, and their mean squares."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ToleranceWarning)  # the rank is limited on purpose
-        low = jd.pivoted_cholesky(Gaussian(2.0), X, max_rank=rank, random_state=0)
+        low = jd.pivoted_cholesky(Gaussian(scale), X, max_rank=RANK, random_state=0)
     phi = low.map.features(X)
     phi -= phi.mean(axis=0)
     c, V = np.linalg.eigh(phi.T @ phi / len(X))
     return phi @ V, np.maximum(c, 0.0)
 
 
-def functions_of_cells() -> tuple[np.ndarray, np.ndarray]:
-    """Return the leading functions of an exponential kernel on ranks, and their mean squares."""
+def functions_of_cells() -> np.ndarray:
+    """Return the leading functions of an exponential kernel on ranks."""
     ranks = (np.arange(CELLS) + 0.5) / CELLS
     K = np.exp(-np.abs(ranks[:, None] - ranks) / 0.3)
     K -= K.mean(axis=0)
     K -= K.mean(axis=1, keepdims=True)
     c, U = np.linalg.eigh(K / CELLS)
     c, U = c[-FUNCTIONS:], U[:, -FUNCTIONS:]
-    return U * np.sqrt(CELLS * c), c
+    return U * np.sqrt(CELLS * c)
 
 
 class Traced(LogRatioProblem):
@@ -94,16 +115,16 @@ class Traced(LogRatioProblem):
 
     values: list[float] = []  # noqa: RUF012  # of the last descent
 
-    def evaluate(self, *arguments):
+    def evaluate(self, *arguments, **options):
         """Return objective and gradient, and remember the objective."""
-        found = super().evaluate(*arguments)
+        found = super().evaluate(*arguments, **options)
         Traced.values.append(found.value)
         return found
 
 
 def descent(problem: LogRatioProblem, ridge: float, tol: float):
     """Return a solution and the values on the way to it."""
-    names = ("blocks", "cells", "functions", "weights", "variances")
+    names = ("blocks", "cells", "functions", "weights", "squares")
     traced = Traced(*(getattr(problem, name) for name in names))
     Traced.values.clear()
     found = maximum_likelihood(traced, ridge, tol=tol, max_evaluations=2000, certify=False)
@@ -146,19 +167,16 @@ def speed(problem: LogRatioProblem) -> tuple[float, float, float]:
 
 def program() -> None:
     """Print evaluations and their speed."""
-    X, signal, noise = table_of_nine(8000)
-    F, c_x = functions_of_x(X, RANK)
-    functions, c_y = functions_of_cells()
+    functions = functions_of_cells()
     rows = table(
         f"Evaluations, n = 8,000, m = {RANK:,}, r = {FUNCTIONS}, K = {CELLS}",
-        *("noise", "λ", f"to a gap of {GAP:g}", "no preconditioner", "ratio"),
+        *("data", "λ", f"to a gap of {GAP:g}", "no preconditioner", "ratio"),
         "stops at tol=1e-3: evaluations, gap",
         left=2,
     )
-    for name, scale in (("as the signal", 1.0), ("a fifth", 0.2)):
-        y = signal + scale * noise
+    for name, X, y, scale in outcomes(8000):
         cells = np.argsort(np.argsort(y)) * CELLS // len(y)
-        features = Features(F, c_x, functions, c_y, cells)
+        features = Features(*functions_of_x(X, scale), functions, cells)
         for ridge in RIDGES:
             rows.add_row(name, f"{ridge:g}", *evaluations(features, ridge))
     console.print(rows)
@@ -171,7 +189,7 @@ def program_at_rank(X: np.ndarray, Y: np.ndarray) -> str:
     """Run the program in the bases of the closed form, and return what it did."""
     small = reduce_sample(*KERNELS, X, Y, random_state=0)
     basis = double_orthogonal(small)[0]
-    functions, c_y = functions_of_cells()
+    functions = functions_of_cells()
     edges = np.quantile(Y[:, 0], np.arange(1, CELLS) / CELLS)
     n, m = len(X), basis.rank
     problem = LogRatioProblem(
@@ -179,7 +197,7 @@ def program_at_rank(X: np.ndarray, Y: np.ndarray) -> str:
         np.searchsorted(edges, Y[:, 0]),
         functions,
         None,
-        (c_y, basis.eigenvalues / n),
+        basis.eigenvalues / n,
     )
     found = maximum_likelihood(problem, RIDGES[0], certify=False)
     return f"the program, rank {m}, {found.iterations} evaluations"

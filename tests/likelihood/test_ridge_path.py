@@ -19,8 +19,7 @@ def problem(seed=0, n=200, m=12, K=6):
     cells = np.searchsorted(np.quantile(tilt, np.arange(1, K) / K), tilt)
     U = np.linspace(-1, 1, K)[:, None] ** np.arange(1, 3)
     U -= np.bincount(cells, minlength=K) / n @ U
-    c_y = (U[cells] ** 2).mean(axis=0)
-    return LogRatioProblem(Blocks(n, m, lambda r: F[r]), cells, U, None, (c_y, c_x))
+    return LogRatioProblem(Blocks(n, m, lambda r: F[r]), cells, U, None, c_x)
 
 
 @pytest.mark.parametrize("size", [0.02, 0.5, 2.0])

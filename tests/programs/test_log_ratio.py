@@ -13,6 +13,7 @@ from strategies import seeds
 from jointdist.data.executor import Executor
 from jointdist.programs import Blocks, LogRatioProblem, Status, maximum_likelihood
 from jointdist.programs._intercepts import best_intercepts, cell_probabilities
+from jointdist.programs._log_ratio_curvature import near_inverse
 
 
 def orthogonal(rng, n, m, weights=None):
@@ -32,9 +33,9 @@ def instance(seed, n=80, m=6, *, K=7, r=3, weighted=True, strength=2.0):
     tilt = strength * F[:, -1] + rng.normal(size=n)
     cells = np.searchsorted(np.quantile(tilt, np.arange(1, K) / K), tilt)
     own = np.ones(n) if w is None else w
-    functions, c_y = orthogonal(rng, K, r, np.bincount(cells, own, K))
+    functions, _ = orthogonal(rng, K, r, np.bincount(cells, own, K))
     blocks = Blocks(n, m, lambda rows: F[rows], executor=Executor(block_rows=29))
-    return LogRatioProblem(blocks, cells, functions, w, (c_y, c_x)), F
+    return LogRatioProblem(blocks, cells, functions, w, c_x), F
 
 
 def negative_log_likelihood(problem, F, W, beta, ridge):
@@ -103,8 +104,8 @@ def test_the_gradient_at_zero_is_minus_b_and_the_hessian_is_the_diagonal_a(seed)
     ridge = 0.01
     problem, F = instance(seed)
     (K, r), m, w = problem.functions.shape, F.shape[1], problem.row_weights
-    c_y, c_x = problem.variances
     zero, p = np.zeros((r, m)), problem.shares
+    c_y, c_x = p @ problem.functions**2, problem.squares
     at = problem.evaluate(zero, np.zeros(K), ridge, w, p)
     b = (problem.functions[problem.cells] * w[:, None]).T @ F
     assert_allclose(at.value, 0, atol=1e-15)
@@ -119,6 +120,52 @@ def test_the_gradient_at_zero_is_minus_b_and_the_hessian_is_the_diagonal_a(seed)
         expected = np.zeros((r, m))
         expected[i, j] = a[i, j]
         assert_allclose((ahead - back) / (2 * h), expected, atol=1e-7)
+
+
+@given(seeds)
+def test_the_preconditioner_at_zero_is_the_diagonal_a(seed):
+    ridge = 0.01
+    problem, F = instance(seed)
+    (K, r), m, w, p = (
+        problem.functions.shape,
+        F.shape[1],
+        problem.row_weights,
+        problem.shares,
+    )
+    at = problem.evaluate(np.zeros((r, m)), np.zeros(K), ridge, w, p, every=1)
+    inverse = near_inverse(
+        at.curvature, p + at.cells, problem.functions, problem.squares, ridge
+    )
+    V = np.random.default_rng(seed).normal(size=(r, m))
+    a = np.multiply.outer(p @ problem.functions**2, problem.squares) + ridge
+    found = inverse(np.concatenate([(a * V).ravel(), np.zeros(K)]))
+    assert_allclose(found, np.concatenate([V.ravel(), np.zeros(K)]), atol=1e-9)
+
+
+@given(seeds)
+def test_the_preconditioner_is_the_mean_covariance_of_the_functions(seed):
+    """Against the dense second derivatives, with the covariances at rows set to their mean."""
+    ridge, rng = 0.05, np.random.default_rng(seed)
+    problem, F = instance(seed)
+    (K, r), m, w, p = (
+        problem.functions.shape,
+        F.shape[1],
+        problem.row_weights,
+        problem.shares,
+    )
+    W, beta = rng.normal(size=(r, m)), rng.normal(size=K)
+    at = problem.evaluate(W, beta, ridge, w, p, every=1)
+    P, U = probabilities(problem, F, W, beta), problem.functions
+    each = np.einsum("nk,kr,ks->nrs", P, U, U) - np.einsum("nr,ns->nrs", P @ U, P @ U)
+    a = np.kron(np.einsum("n,nrs->rs", w, each), np.diag(problem.squares))
+    a += ridge * np.eye(r * m)
+    inverse = near_inverse(at.curvature, p + at.cells, U, problem.squares, ridge)
+    g, h = rng.normal(size=r * m), rng.normal(size=K)
+    found = inverse(np.concatenate([g, h]))
+    assert_allclose(a @ found[: r * m], g, atol=1e-8)
+    bends = np.diag(1.01 * (w @ P)) - (P * w[:, None]).T @ P
+    bends += np.trace(bends) / K**2
+    assert_allclose(bends @ found[r * m :], h, atol=1e-8)
 
 
 @given(seeds)
@@ -209,7 +256,7 @@ def test_single_precision_and_the_size_of_blocks_change_nothing_but_rounding():
             *F.shape, lambda rows: F[rows], executor=Executor(block_rows=block), dtype=dtype
         )
         other = LogRatioProblem(
-            blocks, problem.cells, problem.functions, problem.weights, problem.variances
+            blocks, problem.cells, problem.functions, problem.weights, problem.squares
         )
         found = maximum_likelihood(other, 1e-3)
         exact = 1e-9 if dtype == "float64" else 1e-4
@@ -244,7 +291,7 @@ def test_one_cell_and_no_functions_are_the_marginal():
 
 
 def test_it_stops_near_the_tolerance():
-    problem, _ = instance(1, n=2_000, m=200, K=20, r=8)
+    problem, _ = instance(1, n=2_000, m=200, K=20, r=8, strength=6.0)
     best = maximum_likelihood(problem, 1e-5, tol=1e-9, max_evaluations=1_000).objective
     for tol in (1e-2, 1e-3, 1e-4):
         found = maximum_likelihood(problem, 1e-5, tol=tol, certify=False)
@@ -256,13 +303,13 @@ def test_no_dependence_at_all_is_found_at_once():
     rng = np.random.default_rng(0)
     F = np.tile(rng.normal(size=(10, 2)), (4, 1))
     cells = np.repeat(np.arange(4), 10)
-    functions, c_y = orthogonal(rng, 4, 2)
+    functions, _ = orthogonal(rng, 4, 2)
     problem = LogRatioProblem(
         Blocks(40, 2, lambda rows: F[rows]),
         cells,
         functions,
         None,
-        (c_y, (F**2).mean(axis=0)),
+        (F**2).mean(axis=0),
     )
     found = maximum_likelihood(problem, 1e-3, tol=1e-6)
     assert found.status is Status.OPTIMAL

@@ -76,14 +76,13 @@ class Regressors:
             rows.n,
             basis.rank,
             compute,
-            executor=sized_blocks(self.executor, basis.rank),
+            executor=sized_blocks(self.executor, basis.rank, shared=True),
             limit=SETTINGS.kept,
             dtype="float64" if rows.n * basis.rank <= SETTINGS.exact else "float32",
         )
         total = rows.n if self.weights is None else float(self.weights.sum())
-        values, c_y = outcomes.functions
-        variances = c_y, to_numpy(basis.eigenvalues) / total
-        return LogRatioProblem(blocks, outcomes.which, values, self.weights, variances)
+        values, squares = outcomes.functions.values, to_numpy(basis.eigenvalues) / total
+        return LogRatioProblem(blocks, outcomes.which, values, self.weights, squares)
 
 
 def regressors(

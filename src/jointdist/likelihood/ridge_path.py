@@ -23,7 +23,7 @@ _LOCATED, _PLAIN = (
 _LEAST, _MOST = 1e-9, 1.0  # the smallest ridge, and that from which on none is larger
 # Evaluations of the first fit and of the others: with few, all candidates are as far from
 # their optima, and are ranked as at these; stopping early does no harm either.
-_FIRST, _NEXT, _TOL = 20, 10, 1e-3
+_FIRST, _NEXT, _TOL = 14, 7, 1e-3
 # The same of the last fit to few rows: on development splits of small UCI sets 40 evaluations
 # were better by 1 to 3 % than 10.
 _LAST, _LAST_TOL = 40, 1e-4

@@ -50,7 +50,7 @@ class LikelihoodSettings:
 
     cells: int = 512
     many_cells: int = 200
-    trial_cells: int = 200
+    trial_cells: int = 128
     functions: int = 24
     category_functions: int = 256
     rank_scale: float = 0.3

@@ -10,7 +10,8 @@ from jointdist._array import Vector
 
 __all__ = ["Descent", "lbfgs"]
 
-Function: TypeAlias = Callable[[Vector], tuple[float, Vector]]
+Inverse: TypeAlias = Callable[[Vector], Vector]
+Function: TypeAlias = Callable[[Vector], tuple[float, Vector, Inverse | None]]
 
 _PAIRS = 20  # steps that are remembered; more gain nothing on trials (10 cost 10 % more)
 _ARMIJO = 1e-4  # the share of the promised decrease that a step must keep
@@ -52,17 +53,20 @@ class Descent(NamedTuple):
 def lbfgs(
     f: Function, start: Vector, *, tol: float, most: int, zero: float | None = None
 ) -> Descent:
-    """Minimise a smooth convex function whose second derivatives are near the identity.
+    """Minimise a smooth convex function.
 
     Each step is that of a quadratic model, learned from the last 20 steps, and is shortened
-    until the value falls. It ends when less than ``tol`` times the gain so far is expected: by
-    the model, and by the last steps, whose decreases are continued as a geometric series. The
-    model alone expects too little, as it knows nothing of directions that it has not seen.
+    until the value falls. Where nothing was learned, the inverse of the second derivatives is
+    a multiple of what the function says, and without that of the identity. It ends when less
+    than ``tol`` times the gain so far is expected: by the model, and by the last steps, whose
+    decreases are continued as a geometric series. The model alone expects too little, as it
+    knows nothing of directions that it has not seen.
 
     Parameters
     ----------
     f : callable
-        From a point to the value and the gradient.
+        From a point to the value, the gradient, and a function that multiplies a vector with
+        nearly the inverse of the second derivatives: None for the last one again.
     start : array of shape (v,)
         Where to start.
     tol : float
@@ -73,12 +77,13 @@ def lbfgs(
         The value from which gains are counted; by default that at the start.
     """
     at, evaluations = start, 1
-    value, slope = f(at)
+    value, slope, inverse = f(at)
+    inverse = inverse or np.copy
     zero = value if zero is None else max(zero, value)
     pairs: deque[tuple[Vector, Vector, float]] = deque(maxlen=_PAIRS)
     values = [value]
     while True:
-        step = _step(slope, pairs)
+        step = _step(slope, pairs, inverse)
         promise = -float(slope @ step) / 2
         missing = max(promise, _remaining(values))
         enough = missing <= tol * max(zero - value + promise, 0.0)
@@ -89,7 +94,7 @@ def lbfgs(
         length = 1.0
         while True:
             new = at + length * step
-            found, bend = f(new)
+            found, bend, other = f(new)
             evaluations += 1
             expected = value - 2 * _ARMIJO * length * promise
             if found <= expected + _ROUNDING * abs(value) or evaluations >= most:
@@ -103,7 +108,7 @@ def lbfgs(
         curvature = float(moved @ turned)
         if curvature > 0:
             pairs.append((moved, turned, 1 / curvature))
-        at, value, slope = new, found, bend
+        at, value, slope, inverse = new, found, bend, other or inverse
         values.append(value)
 
 
@@ -127,16 +132,19 @@ def _shortened(length: float, value: float, promise: float, found: float) -> flo
     return float(np.clip(length * length * promise / bend, 0.1 * length, 0.5 * length))
 
 
-def _step(slope: Vector, pairs: deque[tuple[Vector, Vector, float]]) -> Vector:
+def _step(
+    slope: Vector, pairs: deque[tuple[Vector, Vector, float]], multiplied: Inverse
+) -> Vector:
     """Return minus the gradient times the inverse of the learned second derivatives."""
     step, shares = -slope, []
     for moved, turned, inverse in reversed(pairs):
         share = inverse * float(moved @ step)
         step -= share * turned
         shares.append(share)
+    step = multiplied(step)
     if pairs:
         moved, turned, inverse = pairs[-1]
-        step *= 1 / (inverse * float(turned @ turned))
+        step *= 1 / (inverse * float(turned @ multiplied(turned)))
     for (moved, turned, inverse), share in zip(pairs, reversed(shares), strict=True):
         step += (share - inverse * float(turned @ step)) * moved
     return step

@@ -21,7 +21,30 @@ from jointdist._array import (
     to_numpy,
 )
 
-__all__ = ["Evaluation", "LikelihoodSums"]
+__all__ = ["CurvatureSums", "Evaluation", "LikelihoodSums"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CurvatureSums:
+    r"""What a pass over rows sums up of second derivatives.
+
+    Attributes
+    ----------
+    means : array of shape (r, r)
+        The sum of :math:`\omega_i \mu(x_i) \mu(x_i)^\top`, of the means of the functions of Y.
+    pairs : array of shape (K, K)
+        The sum of :math:`\omega_i p(k \mid x_i) p(l \mid x_i)` over some rows.
+    cells : array of shape (K,)
+        The sum of :math:`\omega_i p(k \mid x_i)` over these rows.
+    """
+
+    means: Matrix
+    pairs: Matrix
+    cells: Vector
+
+    def over(self, weight: float) -> "CurvatureSums":
+        """Return the sums, divided by a weight."""
+        return CurvatureSums(self.means / weight, self.pairs / weight, self.cells / weight)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,11 +60,14 @@ class LikelihoodSums:
         Its derivatives by :math:`W`.
     cells : array of shape (K,)
         Its derivatives by :math:`\beta`.
+    curvature : CurvatureSums, optional
+        What second derivatives are made of, if it was asked for.
     """
 
     value: float
     slope: Matrix
     cells: Vector
+    curvature: CurvatureSums | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,16 +87,27 @@ class Evaluation:
         The functions of Y at the cells.
     shares : array of shape (K,)
         The shares :math:`p` of the cells.
+    every : int, default=0
+        Of so many rows one is taken for the second derivatives by intercepts; with zero, none
+        are summed.
     """
 
     W: Matrix
     beta: Vector
     functions: Matrix
     shares: Vector
+    every: int = 0
 
     def zero(self) -> LikelihoodSums:
         """Return the sums of no rows."""
-        return LikelihoodSums(0.0, np.zeros_like(self.W), np.zeros_like(self.beta))
+        r, K = len(self.W), len(self.beta)
+        curvature = CurvatureSums(np.zeros((r, r)), np.zeros((K, K)), np.zeros(K))
+        return LikelihoodSums(
+            0.0,
+            np.zeros_like(self.W),
+            np.zeros_like(self.beta),
+            curvature if self.every else None,
+        )
 
     def add(self, F: Array, cells: Index, weights: Vector) -> LikelihoodSums:
         """Return the sums of a block of rows.
@@ -100,14 +137,24 @@ class Evaluation:
         E = exp(E)
         mass = xp.sum(E, axis=0)
         losses = top + xp.log(mass) - xp.sum(T * observed, axis=0) - gather(beta, index)
-        each = w / mass
-        slopes = (functions.T @ E) * each[None, :]
-        slopes -= observed * w[None, :]
+        means = (functions.T @ E) / mass[None, :]
+        curvature = None
+        if self.every:
+            P = E[:, :: self.every] / mass[None, :: self.every]
+            share = P * w[None, :: self.every]
+            curvature = CurvatureSums(
+                _doubled((means * w[None, :]) @ means.T),
+                _doubled(share @ P.T),
+                _doubled(xp.sum(share, axis=1)),
+            )
+        means -= observed
+        means *= w[None, :]
         counted = np.bincount(cells, weights, len(self.beta))
         return LikelihoodSums(
             float(to_numpy(losses).astype(np.float64) @ weights),
-            to_numpy(slopes @ F).astype(np.float64, copy=False),
-            to_numpy(E @ each).astype(np.float64, copy=False) - counted,
+            _doubled(means @ F),
+            _doubled(E @ (w / mass)) - counted,
+            curvature,
         )
 
     @staticmethod
@@ -115,7 +162,11 @@ class Evaluation:
         """Return the sums of the rows of both; those of ``a`` are lost."""
         a.slope.__iadd__(b.slope)
         a.cells.__iadd__(b.cells)
-        return LikelihoodSums(a.value + b.value, a.slope, a.cells)
+        if a.curvature is not None and b.curvature is not None:
+            a.curvature.means.__iadd__(b.curvature.means)
+            a.curvature.pairs.__iadd__(b.curvature.pairs)
+            a.curvature.cells.__iadd__(b.curvature.cells)
+        return LikelihoodSums(a.value + b.value, a.slope, a.cells, a.curvature)
 
     def finish(self, sums: LikelihoodSums, weight: float, ridge: float) -> LikelihoodSums:
         r"""Return the means over rows, plus the penalty :math:`\lambda |W|^2 / 2`.
@@ -134,4 +185,11 @@ class Evaluation:
             sums.value / weight + penalty,
             sums.slope / weight + ridge * self.W,
             sums.cells / weight,
+            sums.curvature and sums.curvature.over(weight),
         )
+
+
+def _doubled(values: Array) -> Vector:
+    """Return an array in double precision and host memory."""
+    found: Vector = to_numpy(values).astype(np.float64, copy=False)
+    return found

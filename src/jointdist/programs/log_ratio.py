@@ -9,8 +9,8 @@ where :math:`a(x)` makes the mass one. The objective is the mean negative log-li
 :math:`\lambda |W|^2 / 2`: smooth, convex, and zero at :math:`W = 0, \beta = 0`. There its
 gradient is :math:`-b` and its Hessian in :math:`W` is diagonal in the double-orthogonal basis,
 with the elements :math:`a` of Eq. `optgenClowR`: the closed form :math:`b / a` of the paper is
-its first Newton step. In the variables :math:`W \sqrt a` and :math:`\beta \sqrt p` about ten
-evaluations suffice.
+its first Newton step. The descent multiplies gradients with nearly the inverse of the second
+derivatives, which is diagonal in this basis; ten to thirty evaluations suffice.
 
 The intercepts :math:`\beta` are free. At those that are best for a given :math:`W`, the mean of
 :math:`p(k \mid x_i)` over rows is :math:`p_k`: both marginals are those of the sample.
@@ -25,7 +25,8 @@ from jointdist._array import Array, Index, Matrix, Vector, to_numpy
 from jointdist._rules import Text, is_number, is_whole, require
 from jointdist.data.executor import one_blas_thread
 from jointdist.programs._intercepts import best_intercepts
-from jointdist.programs._lbfgs import lbfgs
+from jointdist.programs._lbfgs import Inverse, lbfgs
+from jointdist.programs._log_ratio_curvature import near_inverse
 from jointdist.programs._log_ratio_sums import Evaluation, LikelihoodSums
 from jointdist.programs.feature_blocks import Blocks
 from jointdist.programs.solution import Certificate, Solution, Status
@@ -33,6 +34,8 @@ from jointdist.programs.solution import Certificate, Solution, Status
 __all__ = ["LogRatioProblem", "LogRatioSolution", "maximum_likelihood"]
 
 _MOST = 100  # evaluations at most: five times as many as any trial took at 1e-3
+# Rows whose second derivatives by intercepts are summed, up to twice as many: a time budget.
+_CURVED = 1 << 8
 _WHERE = "maximum_likelihood"
 
 
@@ -50,16 +53,16 @@ class LogRatioProblem:
         The functions :math:`\Psi_Y` at the cells.
     weights : array of shape (n,), optional
         The weights of the rows.
-    variances : tuple of arrays of shapes (r,) and (m,), optional
-        The mean squares of the functions of Y and of X: the preconditioner; without, there
-        is none.
+    squares : array of shape (m,), optional
+        The mean squares of the functions of X, if these are uncorrelated: for the
+        preconditioner; without, there is none.
     """
 
     blocks: Blocks
     cells: Index
     functions: Matrix
     weights: Vector | None = None
-    variances: tuple[Vector, Vector] | None = None
+    squares: Vector | None = None
 
     @property
     def row_weights(self) -> Vector:
@@ -77,7 +80,14 @@ class LogRatioProblem:
         return found.astype(np.float64)
 
     def evaluate(
-        self, W: Matrix, beta: Vector, ridge: float, weights: Vector, shares: Vector
+        self,
+        W: Matrix,
+        beta: Vector,
+        ridge: float,
+        weights: Vector,
+        shares: Vector,
+        *,
+        every: int = 0,
     ) -> LikelihoodSums:
         """Return objective and gradient, in one pass over the rows.
 
@@ -89,8 +99,11 @@ class LogRatioProblem:
             The ridge.
         weights, shares : arrays of shapes (n,) and (K,)
             ``row_weights`` and ``shares``, computed once.
+        every : int, default=0
+            Of so many rows one is taken for the second derivatives by intercepts; with zero,
+            no second derivatives are summed.
         """
-        how = Evaluation(W, beta, self.functions, shares)
+        how = Evaluation(W, beta, self.functions, shares, every)
         parts = self.blocks.each(
             lambda rows, F: how.add(F, self.cells[rows], weights[rows])
         )
@@ -168,22 +181,27 @@ def maximum_likelihood(
     _check(problem, regularization, tol, start, max_evaluations)
     ridge, weights, shares = float(regularization), problem.row_weights, problem.shares
     r, m = problem.functions.shape[1], problem.blocks.m
-    scale, root = np.ones((r, m)), np.ones(len(shares))
-    if problem.variances is not None:
-        c_y, c_x = problem.variances
-        scale, root = np.sqrt(np.multiply.outer(c_y, c_x) + ridge), np.sqrt(shares)
     W = np.zeros((r, m)) if start is None else start.value
     beta = np.zeros(len(shares)) if start is None else start.intercept
+    every = max(problem.blocks.n // _CURVED, 1) if problem.squares is not None else 0
+    count = 0
 
-    def f(v: Vector) -> tuple[float, Vector]:
-        W, beta = v[: r * m].reshape(r, m) / scale, v[r * m :] / root
-        at = problem.evaluate(W, beta, ridge, weights, shares)
-        return at.value, np.concatenate([(at.slope / scale).ravel(), at.cells / root])
+    def f(v: Vector) -> tuple[float, Vector, Inverse | None]:
+        nonlocal count
+        count += 1
+        W, beta = v[: r * m].reshape(r, m), v[r * m :]
+        bends = every if count & (count - 1) == 0 else 0  # at one, two, four, ...
+        at = problem.evaluate(W, beta, ridge, weights, shares, every=bends)
+        slope = np.concatenate([at.slope.ravel(), at.cells])
+        if at.curvature is None or problem.squares is None:
+            return at.value, slope, None
+        sides = problem.functions, problem.squares
+        return at.value, slope, near_inverse(at.curvature, shares + at.cells, *sides, ridge)
 
     with one_blas_thread() as one, one:  # passes have a thread for each core
-        first = np.concatenate([(W * scale).ravel(), beta * root])
+        first = np.concatenate([W.ravel(), beta])
         end = lbfgs(f, first, tol=tol, most=max_evaluations, zero=0.0)
-        W, beta = end.at[: r * m].reshape(r, m) / scale, end.at[r * m :] / root
+        W, beta = end.at[: r * m].reshape(r, m), end.at[r * m :]
         status = Status.OPTIMAL if end.converged else Status.INEXACT
         if not certify:
             beta = beta - shares @ beta
