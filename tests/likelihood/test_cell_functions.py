@@ -9,7 +9,8 @@ from jointdist.data.executor import Executor
 from jointdist.data.table import as_rows
 from jointdist.distributions.support_points import SupportPoints
 from jointdist.kernels import Gaussian, Laplace
-from jointdist.likelihood.cell_functions import cell_edges, cell_functions
+from jointdist.likelihood.cell_functions import cell_functions
+from jointdist.likelihood.outcome_cells import interval_edges
 from jointdist.projection.partition import cells_of_points
 
 
@@ -60,7 +61,7 @@ def test_rows_are_in_their_cells(kind):
         "next": lambda: 1 + np.arange(500) * np.finfo(float).eps,
     }[kind]()
     own = cells(y)
-    edges = cell_edges(own)
+    edges = interval_edges(own)
     assert len(edges) == own.rank - 1
     assert (np.diff(edges) > 0).all()
     assert_array_equal(np.searchsorted(edges, y), own.cell)
@@ -69,4 +70,4 @@ def test_rows_are_in_their_cells(kind):
 def test_a_constant_has_no_functions():
     own = cells(np.full(10, 2.0))
     assert cell_functions(own, None, 5, (100.0, 10.0)).values.shape == (1, 0)
-    assert cell_edges(own).size == 0
+    assert interval_edges(own).size == 0

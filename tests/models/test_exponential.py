@@ -317,15 +317,6 @@ def test_bad_arguments_are_named(options, match):
         model(**options).fit(X, y)
 
 
-def test_several_outcomes_are_refused_by_name():
-    X, _ = sample(30)
-    with pytest.raises(ValueError, match='Y has 2 columns; use "projected"'):
-        model().fit(X, X)
-    fitted = model(KERNEL, KERNEL, positivity="projected").fit(X, X)
-    with pytest.raises(ValueError, match='Y has 2 columns; use "projected"'):
-        fitted.refit(positivity="exponential")
-
-
 def test_many_rows_without_weight_are_as_good_as_none():
     X, y = sample(2500)
     w = np.zeros(2500)

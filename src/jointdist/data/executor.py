@@ -139,9 +139,7 @@ _ON_HOST = Executor()
 # Rows of a block whose sums over up to 1,024 groups are added too: twice as many, as these sums
 # are a third as large as a block of the default size. Measured at 281 features: 3 to 5 % less time.
 _GROUPED = Executor(block_rows=6144)
-_SHARED = (
-    1 << 20
-)  # features of a block that is small enough for caches, and large for threads
+_SHARED = 1 << 20  # numbers of a block that fits into caches, and suffices for a thread
 _GROUPED_WIDTH = 512  # the largest number of features for it: a memory budget of 24 MiB
 # An accelerator works on one large block at a time: 2^18 rows of 512 features are 1 GiB.
 _ON_DEVICE = Executor(workers=1, block_rows=1 << 18)

@@ -1,12 +1,15 @@
-"""The values of this room that a file can hold: log-ratios."""
+"""The values of this room that a file can hold: log-ratios, and cells of several columns."""
 
 import numpy as np
 
 from jointdist._rules import Text, require
-from jointdist.data.codec import Floats, Schema
+from jointdist.data.codec import Floats, Schema, Value
+from jointdist.data.encoding import Encoding
 from jointdist.kernels.files import kernel_field
 from jointdist.likelihood.log_ratio import LogRatio
+from jointdist.likelihood.outcome_cells import Regions
 from jointdist.lowrank.files import require_kernel
+from jointdist.lowrank.partition_tree import PartitionTree
 
 __all__ = ["register_likelihood"]
 
@@ -35,6 +38,21 @@ def register_likelihood(schema: Schema) -> None:
         intercept=Floats("k"),
         shares=Floats("k", least=_SMALLEST, most=1 + _ROUNDING),
     )
+    schema.register(
+        Regions,
+        "regions",
+        check=_check_regions,
+        encoding=Value(Encoding, d="width"),
+        units=Floats("d", least=_SMALLEST),
+        tree=Value(PartitionTree, k="leaves"),
+    )
+
+
+def _check_regions(found: Regions) -> None:
+    known = found.encoding.categories
+    width = sum(1 if names is None else len(names) for names in known)
+    most = int(found.tree.direction.max())
+    require(most < width, "Regions", "tree", f"below {width}, the number of columns", most)
 
 
 def _check_log_ratio(found: LogRatio) -> None:

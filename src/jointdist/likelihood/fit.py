@@ -72,11 +72,12 @@ class Regressors:
         def compute(part: slice) -> Array:
             return basis.features(rows.read(part.start, part.stop))
 
+        widest = max(basis.rank, len(outcomes.functions.values))
         blocks = Blocks(
             rows.n,
             basis.rank,
             compute,
-            executor=sized_blocks(self.executor, basis.rank, shared=True),
+            executor=sized_blocks(self.executor, widest, shared=True),
             limit=SETTINGS.kept,
             dtype="float64" if rows.n * basis.rank <= SETTINGS.exact else "float32",
         )

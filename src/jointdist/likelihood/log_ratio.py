@@ -1,4 +1,4 @@
-r"""The log-linear ratio of a joint distribution to its marginals, on cells of one outcome.
+r"""The log-linear ratio of a joint distribution to its marginals, on cells of outcomes.
 
 .. math:: p(k \mid x) = \tau p_k \exp(\tau (u_k^\top \theta(x) + \beta_k) - a(x)) + (1 - \tau) p_k,
 
@@ -16,6 +16,7 @@ from jointdist._array import Array, Matrix, Vector, to_numpy
 from jointdist._cached import Cached, cached
 from jointdist.distributions.conditions import Queries
 from jointdist.kernels import Kernel
+from jointdist.likelihood.outcome_cells import Locator
 from jointdist.lowrank.features import kernel_matrix
 
 __all__ = ["CellQueries", "LogRatio", "TiltQueries"]
@@ -123,20 +124,23 @@ class CellQueries(Queries):
 
     Attributes
     ----------
-    edges : array of shape (K - 1,)
-        The upper ends of all cells but the last, which are intervals of Y.
+    locator : Locator
+        Tells the cell of a row.
+    count : int
+        The number of cells.
     """
 
-    edges: Vector
+    locator: Locator
+    count: int
 
     @property
     def width(self) -> int:
         """The number of coefficients of a distribution."""
-        return 1 + len(self.edges)
+        return self.count
 
     def coefficients(self, psi: Vector, z: Array) -> Vector:
         """Return one in the column of the cell of each row of Y, else zero, ``(b, K)``."""
         del psi
         found = np.zeros((z.shape[0], self.width))
-        found[np.arange(len(found)), np.searchsorted(self.edges, to_numpy(z)[:, 0])] = 1.0
+        found[np.arange(len(found)), self.locator.locate(z)] = 1.0
         return found

@@ -44,7 +44,6 @@ from jointdist.models.log_linear_fit import fit_log_linear, may_adapt, more_land
 from jointdist.models.log_linear_rules import (
     require_all_rows,
     require_likelihood,
-    require_one_outcome,
     require_sums,
 )
 from jointdist.models.loo import loo_ridges
@@ -270,7 +269,6 @@ class JointDistribution(JointEstimator):
         data = self._read_fit(X, Y, sample_weight, groups)
         require_exchangeable(self._name, data, self.regularization)
         require_numbers_alone(self._name, self.positivity, data.encodings)
-        require_one_outcome(self._name, self.positivity, data.encodings[1])
         select = select_likelihood if self.positivity == "exponential" else select_kernels
         chosen = select(data.sample, data.encodings, self._search(data), data.rng)
         kernels, rows = (chosen.kernel_x, chosen.kernel_y), (data.sample.x, data.sample.y)
@@ -374,7 +372,8 @@ class JointDistribution(JointEstimator):
         self, problem: Problem, kept: KeptSample, fit: Fit, low: Landmarks, sample: Sample
     ) -> LogLinearJoint:
         """Return the model whose log-ratio is linear in its coefficients."""
-        ranks = isinstance(self.kernel_y, str) and kept.encodings[1].numeric
+        several = kept.encodings[1].width > 1
+        ranks = isinstance(self.kernel_y, str) and (kept.encodings[1].numeric or several)
         return fit_log_linear(
             problem,
             kept,

@@ -19,6 +19,12 @@ from jointdist.distributions.linear import LinearDistributions
 from jointdist.distributions.protocols import LinearConditions
 from jointdist.distributions.support_points import SupportPoints
 from jointdist.likelihood.log_ratio import CellQueries, LogRatio, TiltQueries
+from jointdist.likelihood.outcome_cells import (
+    CellsOfLeaves,
+    Intervals,
+    Locator,
+    Regions,
+)
 from jointdist.likelihood.posterior import Posterior, RatioSupport
 from jointdist.likelihood.tilted import LogRatios, Tilted
 from jointdist.lowrank.novelty import TRUSTED
@@ -49,11 +55,13 @@ class LogLinearJoint(FittedJoint):
     cells : CellSupport
         The support points of Y in cells.
     edges : array of shape (K - 1,)
-        The upper ends of all cells but the last.
+        The upper ends of all cells but the last, of one column; empty of several.
     most : tuple of float
         The largest kernels of rows of X and of Y.
     errors : tuple of float, default=(0, 0)
         By how much cdfs of Y given X, and of X given Y, differ from those on all rows.
+    regions : Regions, optional
+        The cells of several columns, unless they are those of sums.
     """
 
     solution: LogRatioSolution
@@ -63,6 +71,7 @@ class LogLinearJoint(FittedJoint):
     edges: Vector
     most: tuple[float, float]
     errors: tuple[float, float] = (0.0, 0.0)
+    regions: Regions | None = None
 
     @property
     def tuned(self) -> tuple[None, None]:
@@ -94,7 +103,8 @@ class LogLinearJoint(FittedJoint):
             encoding,
             trusted=TRUSTED * (1 - basis.relative_error),
             most=self.most[1],
-            edges=self.edges,
+            locator=self._locator,
+            count=self.cells.rank,
         )
         return Posterior(self._support_x, conditions)
 
@@ -188,7 +198,17 @@ class LogLinearJoint(FittedJoint):
 
     def _cell_of(self, y: Rows) -> Index:
         """Return the cells of rows of Y."""
-        return np.searchsorted(self.edges, to_numpy(y.read(0, y.n))[:, 0])
+        return self._locator.locate(y.read(0, y.n))
+
+    @cached
+    def _locator(self) -> Locator:
+        """Tells which cell a row of Y is in."""
+        merged = self.cells.points.merged
+        if self.regions is not None:
+            return self.regions
+        if merged is not None and merged.cells is not None:
+            return CellsOfLeaves.of(merged.cells)
+        return Intervals(self.edges)
 
     def _tilted(self, conditions: LinearConditions) -> Tilted:
         return Tilted(self.cells, LogRatios(conditions, self.log_ratio))

@@ -4,24 +4,35 @@ from dataclasses import replace
 
 import numpy as np
 
-from jointdist._array import Vector, to_numpy
+from jointdist._array import Vector
 from jointdist.data.executor import Executor
 from jointdist.data.sample import Sample
+from jointdist.distributions.cell_support import CellSupport
+from jointdist.distributions.kernel_support import KernelSupport
 from jointdist.distributions.support_points import SupportPoints
 from jointdist.kernels import Kernel
-from jointdist.likelihood.cell_functions import (
-    cell_edges,
-    cell_functions,
-    most_functions_y,
-)
+from jointdist.likelihood.cell_functions import cell_functions, most_functions_y
 from jointdist.likelihood.fit import (
     CellOutcomes,
     exact_marginal,
     log_ratio_of,
     regressors,
 )
-from jointdist.likelihood.held_out_ridge import held_out_path
-from jointdist.likelihood.ridge_path import continued_fit
+from jointdist.likelihood.held_out_ridge import held_out_path, held_out_ridge
+from jointdist.likelihood.outcome_cells import (
+    CellsOfLeaves,
+    Intervals,
+    Locator,
+    Regions,
+    cells_of_regions,
+    interval_edges,
+)
+from jointdist.likelihood.ridge_path import (
+    COARSE,
+    THOROUGH,
+    continued_fit,
+    first_ridge,
+)
 from jointdist.likelihood.settings import SETTINGS, most_cells, most_functions
 from jointdist.lowrank.bins import BinSums
 from jointdist.lowrank.factor import Landmarks
@@ -82,26 +93,40 @@ def fit_log_linear(
     executor : Executor
         Runs the row blocks.
     """
-    points_x, points_y = (
-        kept.points_x(problem.executor),
-        kept.points_y(problem.executor),
-    )
-    cells = cells_of_values(problem.support_y(points_y), most_cells(sample.n))
-    edges = cell_edges(cells, _thresholds(kept))
-    functions = cell_functions(cells, kernel_y, most_functions_y(points_y), located)
-    y = np.concatenate(list(executor.map(lambda _, z: to_numpy(z)[:, 0], sample.y)))
-    outcomes = CellOutcomes(np.searchsorted(edges, y), functions)
+    points_x, points_y = kept.points_x(problem.executor), kept.points_y(problem.executor)
+    support, several = problem.support_y(points_y), points_y.width > 1
+    cells, locator = _cells_of(support, sample.n, kept)
+    most = most_functions_y(points_y)
+    functions = cell_functions(cells, kernel_y, most, located)
+    which = np.concatenate(list(executor.map(lambda _, z: locator.locate(z), sample.y)))
     x = regressors(low, sample.x, sample.weights, executor)
-    likelihood, start = x.problem(outcomes), None
+    likelihood, start = x.problem(CellOutcomes(which, functions)), None
     counted = np.count_nonzero(likelihood.row_weights)
-    enough = max(SETTINGS.adapted, 2 * cells.rank)  # rows that can be held out
-    if adapt and enough < counted <= SETTINGS.many:
-        path = held_out_path(likelihood, cells, y, ridge, kept.seed)
+    if adapt and several and SETTINGS.adapted < counted <= SETTINGS.many:
+
+        def outcomes_of(rows: Sample) -> tuple[CellSupport, CellOutcomes]:
+            points = SupportPoints(rows.y, points_y.encoding, rows.weights, executor)
+            most_of = most_cells(rows.n, several=True)
+            own, place = cells_of_regions(points, most_of, support.origin)
+            found = cell_functions(own, kernel_y, most, located)
+            return own, CellOutcomes(place.locate(points.table()), found)
+
+        ridge = held_out_ridge(x, sample, outcomes_of, kept.seed)
+    elif adapt and max(SETTINGS.adapted, 2 * cells.rank) < counted <= SETTINGS.many:
+        path = held_out_path(likelihood, cells, sample.y, ridge, kept.seed)
         ridge, (start,) = path.best, path.at_best
     small = sample.n * x.basis.rank <= SETTINGS.exact
     if selected:
-        how = {"located": any(located), "longer": small}
-        solution = continued_fit(likelihood, ridge, start, **how)
+        first = first_ridge(located, several=several)
+        effort = THOROUGH if several else COARSE
+        solution = continued_fit(
+            likelihood,
+            ridge,
+            start,
+            first=first,
+            longer=small and not several,
+            effort=effort,
+        )
     else:
         tol = SETTINGS.tight_tol if small else SETTINGS.tol
         most = SETTINGS.most_evaluations
@@ -116,8 +141,9 @@ def fit_log_linear(
         np.empty(0, dtype=np.intp),
         log_ratio_of(x.basis, functions, solution, cells.mean),
         cells,
-        edges,
+        locator.edges if isinstance(locator, Intervals) else np.empty(0),
         (_most(problem.x.map, points_x), _most(problem.y.map, points_y)),
+        regions=locator if isinstance(locator, Regions) else None,
     )
     seen = kept.seen(problem.x.map, lambda rows: joint.conditions(rows).novelty())
     joint = replace(joint, seen=seen)
@@ -129,14 +155,35 @@ def fit_log_linear(
     return replace(joint, errors=(_error_y(joint), _error_x(joint)))
 
 
+def _cells_of(
+    support: KernelSupport, n: int, kept: KeptSample
+) -> tuple[CellSupport, Locator]:
+    """Return the support points of Y in cells, and which cell a row is in."""
+    points = support.points
+    if points.width == 1:
+        cells = cells_of_values(support, most_cells(n))
+        return cells, Intervals(interval_edges(cells, _thresholds(kept)))
+    if points.merged is not None and points.merged.cells is not None:
+        cells = CellSupport.of_cells(points, points.merged.cells, support.origin)
+        return cells, CellsOfLeaves.of(points.merged.cells)
+    return cells_of_regions(points, most_cells(n, several=True), support.origin)
+
+
 def _error_y(joint: LogLinearJoint) -> float:
     """Return by how much cdfs of Y differ from those on all rows, at most.
 
-    Cells end where bins do, and their weights are exact: only inside a bin cdfs are off.
+    Cells of one column end where bins do, and their weights are exact: only inside a bin cdfs
+    are off. In leaves of several columns the cdf is that of sampled rows.
     """
     points = joint.cells.points
-    if points.merged is None:
+    if points.merged is None or points.merged.exact.all():
         return 0.0
+    if points.width > 1:
+        x = joint.kept.donors.rows
+        some = x.subset(np.arange(0, x.n, max(x.n // CONDITIONS, 1)))
+        ratio = 1 + np.concatenate(list(joint.of_y(some).conditions.parts()))
+        cells = joint.cells
+        return min(stratified_error(points, cells.cell, ratio * cells.mean), 1.0)
     largest = np.zeros(joint.cells.rank)
     share = np.where(points.merged.exact, 0.0, points.shares)
     np.maximum.at(largest, joint.cells.cell, share)

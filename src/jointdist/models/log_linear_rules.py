@@ -2,11 +2,10 @@
 
 from typing import Any, Protocol
 
-from jointdist._rules import Text, is_number, require
-from jointdist.data.encoding import Encoding
+from jointdist._rules import is_number, require
 from jointdist.models.kept_sample import KeptSample
 
-__all__ = ["require_all_rows", "require_likelihood", "require_one_outcome", "require_sums"]
+__all__ = ["require_all_rows", "require_likelihood", "require_sums"]
 
 
 class _Parameters(Protocol):
@@ -37,24 +36,6 @@ def require_likelihood(where: str, model: _Parameters) -> None:
     require(good, where, "regularization", rule, ridge)
 
 
-def require_one_outcome(where: str, positivity: str, encoding: Encoding) -> None:
-    """Raise if the log-ratio of several columns of Y is to be fitted.
-
-    Parameters
-    ----------
-    where : str
-        The estimator.
-    positivity : str
-        The argument.
-    encoding : Encoding
-        The columns of Y.
-    """
-    got = Text(f'"exponential", and Y has {encoding.width} columns; use "projected"')
-    one = positivity != "exponential" or encoding.width == 1
-    rule = 'another than "exponential", which is for one column of Y'
-    require(one, where, "positivity", rule, got)
-
-
 def require_all_rows(where: str, positivity: str, kept: KeptSample) -> None:
     """Raise if the likelihood is to be maximised again, and rows are not kept.
 
@@ -67,7 +48,6 @@ def require_all_rows(where: str, positivity: str, kept: KeptSample) -> None:
     kept : KeptSample
         What is kept of the sample.
     """
-    require_one_outcome(where, positivity, kept.encodings[1])
     rule = (
         "another, as maximum likelihood needs all rows, and the model did not keep them: they "
         "are more than `support_size`; call `fit`"

@@ -30,6 +30,7 @@ from jointdist.distributions.kernel_support import KernelSupport
 from jointdist.distributions.seen import Seen
 from jointdist.distributions.support_points import SupportPoints
 from jointdist.likelihood.log_ratio import LogRatio
+from jointdist.likelihood.outcome_cells import Regions
 from jointdist.lowrank.basis import Basis
 from jointdist.lowrank.bins import Bins
 from jointdist.lowrank.moments import Moments
@@ -210,6 +211,7 @@ def _register_log_linear(schema: Schema) -> None:
         most=Tuple(Number(least=0, infinite=True), Number(least=0, infinite=True)),
         errors=Tuple(Number(least=0, most=1), Number(least=0, most=1)),
         seen=Optional(Value(Seen)),
+        regions=Added(Value(Regions)),
     )
 
 
@@ -321,10 +323,19 @@ def _check_log_linear(joint: LogLinearJoint) -> None:
     require(found == widths[0], where, "log_ratio", f"of {widths[0]} columns", found)
     r, found = len(joint.log_ratio.shift), len(joint.solution.value)
     require(found == r, where, "solution", f"of {r} functions of Y", found)
-    require(joint.cells.points.width == 1, where, "cells", "of one column", Text("others"))
-    k, edges = joint.cells.rank, joint.edges
-    fine = len(edges) == k - 1 and bool((np.diff(edges) > 0).all())
-    require(fine, where, "edges", f"{k - 1} ascending numbers", Text("others"))
+    points, (k, edges) = joint.cells.points, (joint.cells.rank, joint.edges)
+    require(
+        points.width == widths[1], where, "cells", f"of {widths[1]} columns", points.width
+    )
+    if points.width == 1:
+        fine = len(edges) == k - 1 and bool((np.diff(edges) > 0).all())
+        require(fine, where, "edges", f"{k - 1} ascending numbers", Text("others"))
+        return
+    of_sums = points.merged is not None and points.merged.cells is not None
+    found = joint.regions
+    same = found is not None and found.encoding == points.encoding
+    fine = of_sums if found is None else same and found.tree.leaves == k
+    require(fine, where, "regions", f"{k} of the columns of Y", Text("others"))
 
 
 def _check_embedding(embedding: Embedding) -> None:

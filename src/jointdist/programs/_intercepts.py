@@ -5,7 +5,6 @@ For given log-ratios but for :math:`\beta`, the mean over rows of :math:`p(k \mi
 :math:`K \times K` system a step.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +13,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from jointdist._array import Matrix, Vector
 from jointdist.data.executor import Executor
 
-__all__ = ["best_intercepts", "cell_probabilities", "solver_of_intercepts"]
+__all__ = ["best_intercepts", "cell_probabilities"]
 
 _EXACT = 1e-12  # the error of a share, relative to it, at which Newton's method ends
 _STEPS = 50  # as good as no limit: each doubles the digits
@@ -82,7 +81,7 @@ def best_intercepts(
         best, least = (beta, error) if error < least else (best, least)
         if error <= _EXACT:
             break
-        step = solver_of_intercepts(dual.curvature(beta))(shares - mean)
+        step = _solved(dual.curvature(beta), shares - mean)
         step -= shares @ step
         slope, length = float((shares - mean) @ step), 1.0
         while length > _EXACT:
@@ -156,22 +155,15 @@ class _Dual:
         return float(self.weights[part] @ (np.log(mass) + top[:, 0])), logs
 
 
-def solver_of_intercepts(H: Matrix) -> Callable[[Vector], Vector]:
-    """Return the product with the inverse of second derivatives, singular along the constant.
-
-    Parameters
-    ----------
-    H : array of shape (K, K)
-        The second derivatives by the intercepts.
-    """
+def _solved(H: Matrix, g: Vector) -> Vector:
+    """Return the step of a system that is singular along the constant."""
     H = H + np.full_like(H, np.trace(H) / H.size)
     lift = 0.0
     for _ in range(3):
         try:
-            factor = cho_factor(H + lift * np.eye(len(H)))
+            step: Vector = np.asarray(cho_solve(cho_factor(H + lift * np.eye(len(H))), g))
         except LinAlgError:
             lift = max(1e3 * lift, _LIFT * float(np.trace(H)))
         else:
-            return lambda g: np.asarray(cho_solve(factor, g))
-    own = np.maximum(np.diag(H), np.finfo(float).tiny)
-    return lambda g: g / own
+            return step
+    return g / np.maximum(np.diag(H), np.finfo(float).tiny)

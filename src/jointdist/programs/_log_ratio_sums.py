@@ -26,25 +26,33 @@ __all__ = ["CurvatureSums", "Evaluation", "LikelihoodSums"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CurvatureSums:
-    r"""What a pass over rows sums up of second derivatives.
+    r"""What a pass over rows learns of second derivatives.
 
     Attributes
     ----------
     means : array of shape (r, r)
         The sum of :math:`\omega_i \mu(x_i) \mu(x_i)^\top`, of the means of the functions of Y.
-    pairs : array of shape (K, K)
-        The sum of :math:`\omega_i p(k \mid x_i) p(l \mid x_i)` over some rows.
-    cells : array of shape (K,)
-        The sum of :math:`\omega_i p(k \mid x_i)` over these rows.
+    some : array of shape (s, K)
+        The probabilities :math:`p(k \mid x_i)` of some rows.
+    weights : array of shape (s,)
+        The weights of these rows.
     """
 
     means: Matrix
-    pairs: Matrix
-    cells: Vector
+    some: Matrix
+    weights: Vector
+
+    def plus(self, other: "CurvatureSums") -> "CurvatureSums":
+        """Return the sums of the rows of both."""
+        return CurvatureSums(
+            self.means + other.means,
+            np.concatenate([self.some, other.some]),
+            np.concatenate([self.weights, other.weights]),
+        )
 
     def over(self, weight: float) -> "CurvatureSums":
         """Return the sums, divided by a weight."""
-        return CurvatureSums(self.means / weight, self.pairs / weight, self.cells / weight)
+        return CurvatureSums(self.means / weight, self.some, self.weights / weight)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,7 +109,7 @@ class Evaluation:
     def zero(self) -> LikelihoodSums:
         """Return the sums of no rows."""
         r, K = len(self.W), len(self.beta)
-        curvature = CurvatureSums(np.zeros((r, r)), np.zeros((K, K)), np.zeros(K))
+        curvature = CurvatureSums(np.zeros((r, r)), np.zeros((0, K)), np.zeros(0))
         return LikelihoodSums(
             0.0,
             np.zeros_like(self.W),
@@ -109,7 +117,9 @@ class Evaluation:
             curvature if self.every else None,
         )
 
-    def add(self, F: Array, cells: Index, weights: Vector) -> LikelihoodSums:
+    def add(
+        self, F: Array, cells: Index, weights: Vector, start: int = 0
+    ) -> LikelihoodSums:
         """Return the sums of a block of rows.
 
         Parameters
@@ -120,6 +130,8 @@ class Evaluation:
             The cell of the outcome of each.
         weights : array of shape (b,)
             Their weights.
+        start : int, default=0
+            The number of the first row, among all rows.
         """
         xp, dtype = array_namespace(F), F.dtype
 
@@ -140,13 +152,10 @@ class Evaluation:
         means = (functions.T @ E) / mass[None, :]
         curvature = None
         if self.every:
-            P = E[:, :: self.every] / mass[None, :: self.every]
-            share = P * w[None, :: self.every]
-            curvature = CurvatureSums(
-                _doubled((means * w[None, :]) @ means.T),
-                _doubled(share @ P.T),
-                _doubled(xp.sum(share, axis=1)),
-            )
+            some = slice(-start % self.every, None, self.every)
+            P = E[:, some] / mass[None, some]
+            squares = (means * w[None, :]) @ means.T
+            curvature = CurvatureSums(_doubled(squares), _doubled(P.T), weights[some])
         means -= observed
         means *= w[None, :]
         counted = np.bincount(cells, weights, len(self.beta))
@@ -162,11 +171,8 @@ class Evaluation:
         """Return the sums of the rows of both; those of ``a`` are lost."""
         a.slope.__iadd__(b.slope)
         a.cells.__iadd__(b.cells)
-        if a.curvature is not None and b.curvature is not None:
-            a.curvature.means.__iadd__(b.curvature.means)
-            a.curvature.pairs.__iadd__(b.curvature.pairs)
-            a.curvature.cells.__iadd__(b.curvature.cells)
-        return LikelihoodSums(a.value + b.value, a.slope, a.cells, a.curvature)
+        curvature = a.curvature and b.curvature and a.curvature.plus(b.curvature)
+        return LikelihoodSums(a.value + b.value, a.slope, a.cells, curvature)
 
     def finish(self, sums: LikelihoodSums, weight: float, ridge: float) -> LikelihoodSums:
         r"""Return the means over rows, plus the penalty :math:`\lambda |W|^2 / 2`.

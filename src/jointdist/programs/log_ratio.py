@@ -34,8 +34,9 @@ from jointdist.programs.solution import Certificate, Solution, Status
 __all__ = ["LogRatioProblem", "LogRatioSolution", "maximum_likelihood"]
 
 _MOST = 100  # evaluations at most: five times as many as any trial took at 1e-3
-# Rows whose second derivatives by intercepts are summed, up to twice as many: a time budget.
-_CURVED = 1 << 8
+# Rows whose second derivatives by intercepts are taken, up to twice as many: so many, or this share
+# of cells. A time budget: with 100 cells eight times as many saved no evaluation.
+_CURVED, _OF_CELLS = 128, 4
 _WHERE = "maximum_likelihood"
 
 
@@ -105,7 +106,7 @@ class LogRatioProblem:
         """
         how = Evaluation(W, beta, self.functions, shares, every)
         parts = self.blocks.each(
-            lambda rows, F: how.add(F, self.cells[rows], weights[rows])
+            lambda rows, F: how.add(F, self.cells[rows], weights[rows], rows.start)
         )
         return how.finish(reduce(how.combine, parts, how.zero()), 1.0, ridge)
 
@@ -183,7 +184,8 @@ def maximum_likelihood(
     r, m = problem.functions.shape[1], problem.blocks.m
     W = np.zeros((r, m)) if start is None else start.value
     beta = np.zeros(len(shares)) if start is None else start.intercept
-    every = max(problem.blocks.n // _CURVED, 1) if problem.squares is not None else 0
+    some = max(_CURVED, len(shares) // _OF_CELLS)
+    every = max(problem.blocks.n // some, 1) if problem.squares is not None else 0
     count = 0
 
     def f(v: Vector) -> tuple[float, Vector, Inverse | None]:
@@ -193,10 +195,10 @@ def maximum_likelihood(
         bends = every if count & (count - 1) == 0 else 0  # at one, two, four, ...
         at = problem.evaluate(W, beta, ridge, weights, shares, every=bends)
         slope = np.concatenate([at.slope.ravel(), at.cells])
-        if at.curvature is None or problem.squares is None:
+        if problem.squares is None:
             return at.value, slope, None
         sides = problem.functions, problem.squares
-        return at.value, slope, near_inverse(at.curvature, shares + at.cells, *sides, ridge)
+        return at.value, slope, near_inverse(at, shares, *sides, ridge)
 
     with one_blas_thread() as one, one:  # passes have a thread for each core
         first = np.concatenate([W.ravel(), beta])
