@@ -141,6 +141,12 @@ def _of_events(table: pd.DataFrame) -> Iterator[Claim]:
             ratio <= most,
             f"Ratio of means: {_by_name(ratio)}.",
         )
+    ratio = _ratio(loss, "exponential", ["KLR, intercept"])
+    yield _claim(
+        "exponential: logistic loss at most that of KLR, intercept.",
+        ratio <= 1,
+        f"Ratio of means: {_by_name(ratio)}.",
+    )
     share = table.loc[table["method"] == "projected", "negative_share"]
     yield _claim(
         "Projected distributions give no negative probability.",
@@ -151,6 +157,12 @@ def _of_events(table: pd.DataFrame) -> Iterator[Claim]:
 
 def _of_columns(table: pd.DataFrame) -> Iterator[Claim]:
     energy, _ = mean_and_error(table, "energy")
+    ratio = _ratio(energy, "exponential", ["projected"])
+    yield _claim(
+        "exponential: energy score below that of projected.",
+        ratio < 1,
+        f"Ratio of means: {_by_name(ratio)}.",
+    )
     for name in ("kernel", "auto"):
         ratio = _ratio(energy, name, [INDEPENDENT])
         yield _claim(

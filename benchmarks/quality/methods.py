@@ -12,7 +12,7 @@ from benchmarks.peers.methods import Method
 from benchmarks.quality.dists import Forecast, Learned, Normal, Weighted
 from jointdist.models.conformal import ConformalCalibration
 
-__all__ = ["CALIBRATED", "METHODS", "OURS", "PEERS"]
+__all__ = ["CALIBRATED", "LIKELIHOOD", "METHODS", "OURS", "PEERS"]
 
 Predictor: TypeAlias = Callable[[np.ndarray], Forecast]
 
@@ -73,6 +73,7 @@ OURS = {
     "projected": partial(_joint, "projected"),
     "isotonic": partial(_joint, "isotonic"),
 }
+LIKELIHOOD = partial(_joint, "exponential")
 CALIBRATED = {
     f"{name}, conformal": partial(_conformal, OURS[name]) for name in ("kernel", "auto")
 }

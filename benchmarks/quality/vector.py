@@ -9,7 +9,7 @@ from benchmarks.peers.data import Task, load
 from benchmarks.peers.dists import DRAWS, energy_score
 from benchmarks.peers.methods import Method
 from benchmarks.quality.measured import measured
-from benchmarks.quality.methods import OURS
+from benchmarks.quality.methods import LIKELIHOOD, OURS
 from benchmarks.quality.section import DEVELOPMENT, EVALUATION, section
 from experiments.store import Row, Settings
 
@@ -62,8 +62,9 @@ METHODS = {
     name: peers.METHODS["joint"][name]
     for name in ("quantile-forest, independent", "quantile-forest")
 } | {
-    name: Method(partial(peers.joint, OURS[name]), "jointdist")
-    for name in ("kernel", "auto", "projected")
+    name: Method(partial(peers.joint, make), "jointdist")
+    for name, make in (OURS | {"exponential": LIKELIHOOD}).items()
+    if name != "isotonic"  # which is for one column
 }
 
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from jointdist.likelihood.held_out_ridge import held_rows
-from jointdist.likelihood.ridge_path import continued_fit, path_of_ridges
+from jointdist.likelihood.ridge_path import THOROUGH, continued_fit, path_of_ridges
 from jointdist.programs import Blocks, LogRatioProblem, Status, maximum_likelihood
 
 
@@ -52,7 +52,7 @@ def test_larger_ridges_are_tried_where_the_first_is_best():
 def test_a_continued_fit_is_near_the_optimum():
     own = problem()
     exact = maximum_likelihood(own, 1e-5, tol=1e-12, max_evaluations=2000)
-    found = continued_fit(own, 1e-5, longer=True)
+    found = continued_fit(own, 1e-5, effort=THOROUGH)
     assert found.status in {Status.OPTIMAL, Status.STOPPED}
     assert found.status.ok
     assert (found.objective - exact.objective) / -exact.objective < 0.01

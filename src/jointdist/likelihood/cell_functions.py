@@ -92,7 +92,7 @@ def _leading(A: Matrix, most: int) -> tuple[Vector, Matrix]:
     if _FEW * most >= K:
         c, V = np.linalg.eigh(A)
     else:
-        c, V = eigh(A, subset_by_index=[K - most, K - 1])
+        c, V = map(np.asarray, eigh(A, subset_by_index=[K - most, K - 1]))
     return c[::-1][:most], V[:, ::-1][:, :most]
 
 

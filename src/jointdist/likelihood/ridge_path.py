@@ -54,9 +54,6 @@ COARSE = Effort(14, 7, 1e-3)
 # Several columns want more in the last fits: 20 evaluations instead of 12 lowered the energy score
 # of simulated waves by 0.3 %, on a development split.
 THOROUGH = Effort(30, 20, 1e-4)
-# The same of the last fit to few rows: on development splits of small UCI sets 40 evaluations
-# were better by 1 to 3 % than 10.
-_LAST, _LAST_TOL = 40, 1e-4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,13 +146,14 @@ def continued_fit(
     start: LogRatioSolution | None = None,
     *,
     first: float = _PLAIN,
-    longer: bool = False,
     effort: Effort = COARSE,
 ) -> LogRatioSolution:
-    """Return a fit with a ridge that a path chose, stopped as early as the fits there.
+    """Return a fit with a ridge that a path chose, stopped about as early as the fits there.
 
     Without a start it goes down a path of larger ridges: few evaluations from zero would end
-    elsewhere.
+    elsewhere. What comes after many evaluations, but before the optimum, was scored by nobody:
+    on one of seven development splits of a UCI set, 40 evaluations had ten times the CRPS of 15,
+    and of 300.
 
     Parameters
     ----------
@@ -167,15 +165,13 @@ def continued_fit(
         The fit to nearly the same problem.
     first : float
         The first ridge of the path.
-    longer : bool, default=False
-        Whether the last fit may stop later.
     effort : Effort
-        How exact the others are.
+        How exact the fits are; the last one is as exact as a first one, unless it has a start.
     """
-    most, tol = (_LAST, _LAST_TOL) if longer else (effort.others, effort.tol)
+    most = effort.others
     if start is None:
         steps = int(np.floor(np.log(max(first / ridge, 1.0)) / np.log(_STEP) + 1e-9))
-        most = most if steps else max(most, effort.first)
+        most = effort.first
         for i in range(steps, 0, -1):
             start = maximum_likelihood(
                 problem,
@@ -185,7 +181,9 @@ def continued_fit(
                 max_evaluations=effort.first if start is None else effort.others,
                 certify=False,
             )
-    found = maximum_likelihood(problem, ridge, tol=tol, start=start, max_evaluations=most)
+    found = maximum_likelihood(
+        problem, ridge, tol=effort.tol, start=start, max_evaluations=most
+    )
     return found if found.status.ok else replace(found, status=Status.STOPPED)
 
 

@@ -119,14 +119,7 @@ def fit_log_linear(
     if selected:
         first = first_ridge(located, several=several)
         effort = THOROUGH if several else COARSE
-        solution = continued_fit(
-            likelihood,
-            ridge,
-            start,
-            first=first,
-            longer=small and not several,
-            effort=effort,
-        )
+        solution = continued_fit(likelihood, ridge, start, first=first, effort=effort)
     else:
         tol = SETTINGS.tight_tol if small else SETTINGS.tol
         most = SETTINGS.most_evaluations
