@@ -1,5 +1,6 @@
 """The public face: names, import, packaging, data."""
 
+import ast
 import importlib
 import inspect
 import pkgutil
@@ -7,6 +8,7 @@ import re
 import subprocess
 import sys
 import types
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -106,6 +108,19 @@ def test_documented_parameters_are_those_of_the_signature(module):
     for thing in classes:
         if names := documented(thing):
             assert names == list(inspect.signature(thing).parameters), thing
+
+
+def test_types_of_annotations_are_no_bases():
+    """From NumPy 2.5 on, on Python 3.12, `NDArray` is a type alias, and no class."""
+    bases = [
+        f"{module}: class {node.name}"
+        for module in Path(jointdist.__file__).parent.rglob("*.py")
+        for node in ast.walk(ast.parse(module.read_text("utf-8")))
+        if isinstance(node, ast.ClassDef)
+        for base in node.bases
+        if ast.unparse(base).partition("[")[0] in {"NDArray", "Vector", "Matrix", "Index"}
+    ]
+    assert bases == []
 
 
 def test_import_is_light():

@@ -25,7 +25,7 @@ __all__ = [
 Event: TypeAlias = str | Callable[[Any], ArrayLike]
 
 
-class NamedPoints(NDArray[Any]):
+class NamedPoints(np.ndarray[Any, np.dtype[Any]]):
     """Points whose columns can also be had by name: ``points["delay"]``.
 
     In all else it is an array; what is computed from it is an ordinary one.
