@@ -22,7 +22,7 @@ from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import perf_counter, sleep
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from measure import console, heading, peak_memory, seconds, table
@@ -154,7 +154,7 @@ def speed(problem: LogRatioProblem) -> tuple[float, float, float]:
     """Return the time of an evaluation, its rate, and that of a product in float32."""
     n, m = problem.blocks.n, problem.blocks.m
     W = 0.01 * np.random.default_rng(0).standard_normal((FUNCTIONS, m))
-    state = W, np.zeros(CELLS), 1e-5, problem.row_weights, problem.shares
+    state = W, np.zeros(CELLS), 1e-5
     A = np.random.default_rng(0).standard_normal((4096, 4096)).astype(np.float32)
     own, product = [], []
     for _ in range(5):  # interleaved, because machines are shared
@@ -210,19 +210,32 @@ def model_of(positivity: str, X: np.ndarray, Y: np.ndarray) -> str:
     return f'the model, positivity="{positivity}"'
 
 
-def scale(n: int) -> None:
+def drawn(n: int, place: str) -> tuple[Any, Any]:
+    """Return X of three columns and one outcome; on a device if one is named."""
+    if not place:
+        rng = np.random.default_rng(0)
+        X, noise = rng.standard_normal((n, 3)), rng.standard_normal(n)
+    else:
+        import torch  # noqa: PLC0415  # not a dependency
+
+        torch.manual_seed(0)
+        kind = {"dtype": torch.float64, "device": place}
+        X, noise = torch.randn(n, 3, **kind), torch.randn(n, **kind)
+    return X, (X[:, 0] * X[:, 1] + 0.7 * noise)[:, None]
+
+
+def scale(n: int, place: str = "") -> None:
     """Print the times of the program and of the model beside that of the closed form."""
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((n, 3))
-    Y = (X[:, 0] * X[:, 1] + 0.7 * rng.standard_normal(n))[:, None]
+    X, Y = drawn(n, place)
     rows = table(
         f"n = {n:,}, d = 3 + 1", "fit", "seconds", "ratio", "memory above the data"
     )
-    fits = (
-        lambda: model_of("none", X, Y),
-        lambda: program_at_rank(X, Y),
-        lambda: model_of("exponential", X, Y),
-    )
+    fits = [lambda: model_of("none", X, Y), lambda: model_of("exponential", X, Y)]
+    if place:
+        few = drawn(n // 100, place)
+        model_of("exponential", *few)  # starts the device
+    else:
+        fits.insert(1, lambda: program_at_rank(X, Y))
     first = None
     for fit in fits:
         with peak_memory() as peak:
@@ -255,13 +268,16 @@ def main() -> None:
     parser = ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("section", nargs="?", choices=["program", "scale", "defaults"])
     parser.add_argument("--rows", type=float, default=1e6, help="rows of the section scale")
+    parser.add_argument(
+        "--device", default="", help="of the section scale: of PyTorch, as cuda"
+    )
     options = parser.parse_args()
     heading()
     wanted = {options.section} if options.section else {"program", "scale", "defaults"}
     if "program" in wanted:
         program()
     if "scale" in wanted:
-        scale(int(options.rows))
+        scale(int(options.rows), options.device)
     if "defaults" in wanted:
         defaults()
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 from strategies import RULES, kernels, points
 
+from jointdist import JointDistribution, pivoted_cholesky
 from jointdist import kernels as k
-from jointdist import pivoted_cholesky
 from jointdist._array import to_numpy
 from jointdist.data.executor import Executor
 from jointdist.lowrank.basis import double_orthogonal
@@ -75,3 +75,31 @@ def test_moments_and_basis_agree_with_numpy(xp, precision, weighted, rng):
     assert_allclose(to_numpy(basis.eigenvalues), reference.eigenvalues, atol=300 * tiny)
     lower, upper = basis.bounds(xp.asarray(X))
     assert to_numpy(lower).max() < 0 < to_numpy(upper).min()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("columns", [1, 2])
+def test_maximum_likelihood_agrees_with_numpy(xp, columns, weighted, rng):
+    X = rng.normal(size=(400, 2))
+    Y = X[:, :columns] * X[:, 1:] + 0.3 * rng.normal(size=(400, columns))
+    w = 1 + rng.random(400) if weighted else None
+    here, there = (
+        JointDistribution(
+            k.Gaussian(1.5),
+            positivity="exponential",
+            regularization=1e-3,
+            max_rank=30,
+            support_size=300,
+            random_state=0,
+            verbose=0,
+            executor=Executor(workers=1, block_rows=150),
+        ).fit(as_array(X), as_array(Y), sample_weight=w)
+        for as_array in (xp.asarray, np.asarray)
+    )
+    tiny = 1e-4  # the descent ends at 1e-8 of the gain, which is quadratic near the optimum
+    assert_allclose(here.coefficients_, there.coefficients_, atol=tiny)
+    found, expected = (
+        model.given(x=as_array(X[:9])).weights()
+        for model, as_array in ((here, xp.asarray), (there, np.asarray))
+    )
+    assert_allclose(to_numpy(found), expected, atol=tiny * expected.max())

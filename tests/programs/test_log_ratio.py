@@ -12,7 +12,11 @@ from strategies import seeds
 
 from jointdist.data.executor import Executor
 from jointdist.programs import Blocks, LogRatioProblem, Status, maximum_likelihood
-from jointdist.programs._intercepts import best_intercepts, cell_probabilities
+from jointdist.programs._intercepts import (
+    TiltedRows,
+    best_intercepts,
+    cell_probabilities,
+)
 from jointdist.programs._log_ratio_curvature import near_inverse
 
 
@@ -106,7 +110,7 @@ def test_the_gradient_at_zero_is_minus_b_and_the_hessian_is_the_diagonal_a(seed)
     (K, r), m, w = problem.functions.shape, F.shape[1], problem.row_weights
     zero, p = np.zeros((r, m)), problem.shares
     c_y, c_x = p @ problem.functions**2, problem.squares
-    at = problem.evaluate(zero, np.zeros(K), ridge, w, p)
+    at = problem.evaluate(zero, np.zeros(K), ridge)
     b = (problem.functions[problem.cells] * w[:, None]).T @ F
     assert_allclose(at.value, 0, atol=1e-15)
     assert_allclose(at.slope, -b, atol=1e-14)
@@ -115,8 +119,8 @@ def test_the_gradient_at_zero_is_minus_b_and_the_hessian_is_the_diagonal_a(seed)
     for i, j in np.ndindex(r, m):
         E = np.zeros((r, m))
         E[i, j] = h
-        ahead = problem.evaluate(E, np.zeros(K), ridge, w, p).slope
-        back = problem.evaluate(-E, np.zeros(K), ridge, w, p).slope
+        ahead = problem.evaluate(E, np.zeros(K), ridge).slope
+        back = problem.evaluate(-E, np.zeros(K), ridge).slope
         expected = np.zeros((r, m))
         expected[i, j] = a[i, j]
         assert_allclose((ahead - back) / (2 * h), expected, atol=1e-7)
@@ -126,13 +130,8 @@ def test_the_gradient_at_zero_is_minus_b_and_the_hessian_is_the_diagonal_a(seed)
 def test_the_preconditioner_at_zero_is_the_diagonal_a(seed):
     ridge = 0.01
     problem, F = instance(seed)
-    (K, r), m, w, p = (
-        problem.functions.shape,
-        F.shape[1],
-        problem.row_weights,
-        problem.shares,
-    )
-    at = problem.evaluate(np.zeros((r, m)), np.zeros(K), ridge, w, p, every=1)
+    (K, r), m, p = problem.functions.shape, F.shape[1], problem.shares
+    at = problem.evaluate(np.zeros((r, m)), np.zeros(K), ridge, every=1)
     sides = problem.functions, problem.squares
     inverse = near_inverse(at, p, *sides, ridge)
     V = np.random.default_rng(seed).normal(size=(r, m))
@@ -153,7 +152,7 @@ def test_the_preconditioner_is_the_mean_covariance_of_the_functions(seed):
         problem.shares,
     )
     W, beta = rng.normal(size=(r, m)), rng.normal(size=K)
-    at = problem.evaluate(W, beta, ridge, w, p, every=1)
+    at = problem.evaluate(W, beta, ridge, every=1)
     P, U = probabilities(problem, F, W, beta), problem.functions
     each = np.einsum("nk,kr,ks->nrs", P, U, U) - np.einsum("nr,ns->nrs", P @ U, P @ U)
     a = np.kron(np.einsum("n,nrs->rs", w, each), np.diag(problem.squares))
@@ -173,7 +172,7 @@ def test_slopes_are_those_of_the_objective(seed):
     (K, r), m = problem.functions.shape, F.shape[1]
     W, beta = rng.normal(size=(r, m)), rng.normal(size=K)
     dW, db, h = rng.normal(size=(r, m)), rng.normal(size=K), 1e-6
-    at = problem.evaluate(W, beta, 0.2, problem.row_weights, problem.shares)
+    at = problem.evaluate(W, beta, 0.2)
     assert_allclose(at.value, negative_log_likelihood(problem, F, W, beta, 0.2), rtol=1e-12)
     ends = [
         negative_log_likelihood(problem, F, W + s * h * dW, beta + s * h * db, 0.2)
@@ -320,7 +319,7 @@ def test_intercepts_make_the_marginal_exact_for_any_coefficients(seed):
     n, K, r = 60, 9, 4
     tilts, functions = 3 * rng.normal(size=(n, r)), rng.normal(size=(K, r))
     shares, weights = rng.dirichlet(np.ones(K)), rng.dirichlet(np.ones(n))
-    beta = best_intercepts(tilts, functions, shares, weights)
+    beta = best_intercepts([TiltedRows(tilts, weights)], functions, shares)
     P = cell_probabilities(tilts @ functions.T + beta, shares)
     assert_allclose(weights @ P, shares, rtol=1e-8)
     assert_allclose(shares @ beta, 0, atol=1e-9)

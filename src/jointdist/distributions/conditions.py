@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from jointdist._array import Array, Vector, to_numpy
+from jointdist._array import Array, Vector, like, to_numpy
 from jointdist._cached import Cached, cached
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor, one_blas_thread
@@ -132,13 +132,25 @@ class Queries(Cached):
         psi = host_features(self.basis, z)
         t, novelty = self.coefficients(psi, z), np.empty(0)
         if self.trusted:
-            represented, reach = self._represented(psi, z)
-            novelty = 1 - reach * represented
-            trust = np.sqrt(reach * np.minimum(reach / TRUSTED, 1.0))
-            trust *= np.minimum(represented / self.trusted, 1.0)
+            trust, novelty = self.trust(psi, z)
             t = np.where(trust[:, None] > 0, t * trust[:, None], 0.0)
         t += self.offset
         return t, novelty
+
+    def trust(self, psi: Array, z: Array) -> tuple[Vector, Vector]:
+        """Return what the coefficients at rows are multiplied by, and the novelty of the rows.
+
+        Parameters
+        ----------
+        psi : Array of shape (b, m_given)
+            The functions of the basis there, on any device.
+        z : Array of shape (b, d)
+            The rows.
+        """
+        represented, reach = self._represented(psi, z)
+        trust = np.sqrt(reach * np.minimum(reach / TRUSTED, 1.0))
+        trust *= np.minimum(represented / self.trusted, 1.0)
+        return trust, 1 - reach * represented
 
     def coefficients(self, psi: Vector, z: Array) -> Vector:
         """Return the coefficients at rows, wherever these are.
@@ -167,9 +179,10 @@ class Queries(Cached):
 
         return np.concatenate(list(self.executor.map(block, self.rows)))
 
-    def _represented(self, psi: Vector, z: Array) -> tuple[Vector, Vector]:
+    def _represented(self, psi: Array, z: Array) -> tuple[Vector, Vector]:
         """Return the share of the kernel that features represent, and their reach."""
-        phi = psi + to_numpy(self.basis.mean) @ to_numpy(self.basis.rotation)  # rotated
+        mean = to_numpy(self.basis.mean) @ to_numpy(self.basis.rotation)
+        phi = psi + like(mean, psi)  # rotated
         missed = np.clip(to_numpy(self.basis.map.novelty(phi, z)), 0.0, 1.0)
         return 1 - np.nan_to_num(missed, nan=1.0), within(self.basis.map, phi, z, self.most)
 

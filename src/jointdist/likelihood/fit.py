@@ -8,14 +8,21 @@ from scipy.linalg import solve_triangular
 
 from jointdist._array import Array, Index, Matrix, Vector, array_namespace, like, to_numpy
 from jointdist.data.executor import Executor, sized_blocks
+from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
 from jointdist.likelihood.cell_functions import CellFunctions
-from jointdist.likelihood.log_ratio import LogRatio
+from jointdist.likelihood.log_ratio import LogRatio, TiltQueries
 from jointdist.likelihood.settings import SETTINGS
 from jointdist.lowrank.basis import Basis, side_basis
 from jointdist.lowrank.factor import Landmarks
 from jointdist.lowrank.features import FeatureMap
-from jointdist.programs import Blocks, LogRatioProblem, LogRatioSolution, best_intercepts
+from jointdist.programs import (
+    Blocks,
+    LogRatioProblem,
+    LogRatioSolution,
+    TiltedRows,
+    best_intercepts,
+)
 
 __all__ = ["CellOutcomes", "Regressors", "exact_marginal", "log_ratio_of", "regressors"]
 
@@ -155,25 +162,33 @@ def log_ratio_of(
     )
 
 
-def exact_marginal(found: LogRatio, t: Matrix, weights: Vector | None) -> LogRatio:
+def exact_marginal(
+    found: LogRatio, conditions: TiltQueries, sample: Sample, executor: Executor
+) -> LogRatio:
     """Return the log-ratio with intercepts at which the marginal of Y is exact over rows.
 
     Parameters
     ----------
     found : LogRatio
         The log-ratio.
-    t : array of shape (n, r + 1)
-        Trust times tilts at the rows, and the trust.
-    weights : array of shape (n,), optional
-        Their weights.
+    conditions : TiltQueries
+        Rows of X as its conditions; any rows.
+    sample : Sample
+        The rows, with their weights.
+    executor : Executor
+        Runs the row blocks.
     """
-    w = np.ones(len(t)) if weights is None else weights
-    beta = best_intercepts(
-        t[:, :-1],
-        found.functions,
-        found.shares,
-        w / w.sum(),
-        found.intercept,
-        trust=t[:, -1],
+    total = sample.size
+
+    def part(start: int, z: Array) -> TiltedRows:
+        t, trust, _ = conditions.near(z)
+        w = np.ones(z.shape[0])
+        if sample.weights is not None:
+            w = sample.weights[start : start + len(w)]
+        return TiltedRows(t, like(w / total, t), trust)
+
+    rows = executor.map(part, sample.x)
+    return replace(
+        found,
+        intercept=best_intercepts(rows, found.functions, found.shares, found.intercept),
     )
-    return replace(found, intercept=beta)

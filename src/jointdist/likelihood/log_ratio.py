@@ -12,11 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jointdist._array import Array, Matrix, Vector, to_numpy
+from jointdist._array import Array, Matrix, Vector, array_namespace, like, to_numpy
 from jointdist._cached import Cached, cached
 from jointdist.distributions.conditions import Queries
 from jointdist.kernels import Kernel
 from jointdist.likelihood.outcome_cells import Locator
+from jointdist.lowrank.basis import near_basis
 from jointdist.lowrank.features import kernel_matrix
 
 __all__ = ["CellQueries", "LogRatio", "TiltQueries"]
@@ -52,14 +53,18 @@ class LogRatio(Cached):
     intercept: Vector
     shares: Vector
 
-    def tilts(self, z: Array) -> Matrix:
-        r"""Return :math:`\theta(x)` at rows of X, and a column of ones, ``(b, r + 1)``."""
-        x, found = to_numpy(z), np.ones((z.shape[0], 1 + len(self.shift)))
-        found[:, :-1] = self.shift
-        if len(self.landmarks):
-            K = to_numpy(kernel_matrix(self.kernel, x, self.landmarks))
-            found[:, :-1] += K @ self.slopes
-        return found
+    def tilts(self, z: Array) -> Array:
+        r"""Return :math:`\theta(x)` at rows of X, ``(b, r)``, on their device.
+
+        Parameters
+        ----------
+        z : Array of shape (b, d)
+            The rows, on any device.
+        """
+        if not len(self.landmarks):
+            return like(np.tile(self.shift, (z.shape[0], 1)), z)
+        K = kernel_matrix(self.kernel, z, like(self.landmarks, z))
+        return K @ like(self.slopes, K) + like(self.shift, K)
 
     def probabilities(self, t: Matrix) -> Matrix:
         """Return the probabilities of the cells, ``(q, K)``.
@@ -112,10 +117,27 @@ class TiltQueries(Queries):
         """The number of coefficients of a distribution."""
         return 1 + len(self.log_ratio.shift)
 
-    def coefficients(self, psi: Vector, z: Array) -> Vector:
-        """Return the tilts at rows of X, and a column of ones."""
-        del psi
-        return self.log_ratio.tilts(z)
+    def block(self, z: Array) -> tuple[Vector, Vector]:
+        """Return trust times tilts, and the trust, at a block of rows, and their novelty."""
+        t, trust, novelty = self.near(z)
+        return to_numpy(array_namespace(t).concat([t, trust[:, None]], axis=1)), novelty
+
+    def near(self, z: Array) -> tuple[Array, Array, Vector]:
+        """Return trust times tilts, and the trust, where the basis is, and the novelty.
+
+        Parameters
+        ----------
+        z : Array of shape (b, d)
+            The rows, on any device.
+        """
+        z = near_basis(self.basis, z)
+        found, novelty = np.ones(z.shape[0]), np.empty(0)
+        if self.trusted:
+            found, novelty = self.trust(self.basis.features(z), z)
+        t = self.log_ratio.tilts(z)
+        trust = like(found, t)[:, None]
+        t = array_namespace(t).where(trust > 0, t * trust, 0.0)  # far away not finite
+        return t, trust[:, 0], novelty
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

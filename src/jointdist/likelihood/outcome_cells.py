@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from jointdist._array import Array, Index, Matrix, Vector, to_numpy
+from jointdist._array import Array, Index, Matrix, Vector, array_namespace, like, to_numpy
 from jointdist.data.encoding import Encoding
 from jointdist.distributions.cell_support import CellSupport
 from jointdist.distributions.support_points import Cells, SupportPoints, standard_deviations
@@ -54,7 +54,10 @@ class Intervals:
 
     def locate(self, z: Array) -> Index:
         """Return the numbers of the cells of rows, coded."""
-        return np.searchsorted(self.edges, to_numpy(z)[:, 0])
+        xp = array_namespace(z)
+        values = xp.astype(z[:, 0], xp.float64, copy=False)
+        found: Index = to_numpy(xp.searchsorted(like(self.edges, z), values))
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

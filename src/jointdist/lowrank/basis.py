@@ -35,6 +35,7 @@ __all__ = [
     "Bounds",
     "double_orthogonal",
     "host_features",
+    "near_basis",
     "orthogonal",
     "side_basis",
 ]
@@ -220,10 +221,23 @@ def side_basis(
     )
 
 
-def host_features(basis: Basis, z: Array) -> Vector:
-    r"""Return :math:`\Psi(z_i)` as rows in host memory, wherever the points are."""
+def near_basis(basis: Basis, z: Array) -> Array:
+    """Return points on the device on which the functions of a basis are evaluated.
+
+    Parameters
+    ----------
+    basis : Basis
+        The basis.
+    z : Array of shape (b, d)
+        The points, on any device.
+    """
     core = basis.map.core
     if is_numpy_array(core) or is_numpy_array(z):
-        z = like(to_numpy(z), core)
-    features: Vector = to_numpy(basis.features(z))
+        return like(to_numpy(z), core)
+    return z
+
+
+def host_features(basis: Basis, z: Array) -> Vector:
+    r"""Return :math:`\Psi(z_i)` as rows in host memory, wherever the points are."""
+    features: Vector = to_numpy(basis.features(near_basis(basis, z)))
     return features

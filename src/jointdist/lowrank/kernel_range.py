@@ -55,7 +55,7 @@ def largest_kernel(
     return float(found[order[np.searchsorted(share, _NEGLIGIBLE_WEIGHT, side="right")]])
 
 
-def within(features: Features, phi: Vector, z: Array, most: float) -> Vector:
+def within(features: Features, phi: Array, z: Array, most: float) -> Vector:
     """Return one for points within the range of the sample's kernel, less beyond it.
 
     Beyond, it is the largest kernel of the sample over that of the point.
@@ -64,8 +64,8 @@ def within(features: Features, phi: Vector, z: Array, most: float) -> Vector:
     ----------
     features : Features
         The features, with their kernel.
-    phi : array of shape (q, m)
-        The features at the points, in any rotation.
+    phi : Array of shape (q, m)
+        The features at the points, in any rotation, on any device.
     z : Array of shape (q, d)
         The points.
     most : float
@@ -74,7 +74,8 @@ def within(features: Features, phi: Vector, z: Array, most: float) -> Vector:
     if np.isinf(most):
         return np.ones(z.shape[0])
     if features.complete:
-        whole = np.einsum("qm,qm->q", phi, phi)
+        host = to_numpy(phi)
+        whole = np.einsum("qm,qm->q", host, host)
     else:
         whole = to_numpy(kernel_diagonal(features.kernel, z))
     whole = np.nan_to_num(whole, nan=np.inf)

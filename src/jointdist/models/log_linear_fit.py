@@ -140,8 +140,7 @@ def fit_log_linear(
     )
     seen = kept.seen(problem.x.map, lambda rows: joint.conditions(rows).novelty())
     joint = replace(joint, seen=seen)
-    t = np.concatenate(list(joint.conditions(sample.x).parts()))
-    found = exact_marginal(joint.log_ratio, t, sample.weights)
+    found = exact_marginal(joint.log_ratio, joint.conditions(sample.x), sample, executor)
     joint = replace(
         joint, log_ratio=found, solution=replace(solution, intercept=found.intercept)
     )

@@ -5,7 +5,7 @@ maximum likelihood of a log-linear ratio, one logistic regression. None depends 
 data. Costs are stated per step, with :math:`m_Y m_X` coefficients.
 """
 
-from jointdist.programs._intercepts import best_intercepts, cell_probabilities
+from jointdist.programs._intercepts import TiltedRows, best_intercepts, cell_probabilities
 from jointdist.programs.embedding import embedding
 from jointdist.programs.feature_blocks import Blocks
 from jointdist.programs.grid import grid_positive
@@ -33,6 +33,7 @@ __all__ = [
     "Solution",
     "Status",
     "SumOfSquares",
+    "TiltedRows",
     "best_intercepts",
     "cell_probabilities",
     "closed_form",

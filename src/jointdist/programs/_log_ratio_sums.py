@@ -1,8 +1,8 @@
 r"""The likelihood of a log-linear ratio and its slopes: a sum over row blocks, in four verbs.
 
 ``add`` sums a block of rows, ``combine`` adds the sums of two parts, ``finish`` divides by the
-total weight. Blocks may lie on any device and in single precision; sums are in double precision
-and in host memory.
+total weight and subtracts the shares of the cells. Blocks may lie on any device and in single
+precision; sums are in double precision and in host memory.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,6 @@ import numpy as np
 
 from jointdist._array import (
     Array,
-    Index,
     Matrix,
     Vector,
     array_namespace,
@@ -67,7 +66,7 @@ class LikelihoodSums:
     slope : array of shape (r, m)
         Its derivatives by :math:`W`.
     cells : array of shape (K,)
-        Its derivatives by :math:`\beta`.
+        The sums of the probabilities; when finished, the derivatives by :math:`\beta`.
     curvature : CurvatureSums, optional
         What second derivatives are made of, if it was asked for.
     """
@@ -117,19 +116,17 @@ class Evaluation:
             curvature if self.every else None,
         )
 
-    def add(
-        self, F: Array, cells: Index, weights: Vector, start: int = 0
-    ) -> LikelihoodSums:
+    def add(self, F: Array, cells: Array, weights: Array, start: int = 0) -> LikelihoodSums:
         """Return the sums of a block of rows.
 
         Parameters
         ----------
         F : Array of shape (b, m)
             Their functions of X, in the precision and on the device to compute with.
-        cells : array of shape (b,)
-            The cell of the outcome of each.
-        weights : array of shape (b,)
-            Their weights.
+        cells : Array of int, of shape (b,)
+            The cell of the outcome of each, on the same device.
+        weights : Array of shape (b,)
+            Their weights, in float64 on the same device.
         start : int, default=0
             The number of the first row, among all rows.
         """
@@ -138,9 +135,9 @@ class Evaluation:
         def near(values: Matrix) -> Array:
             return xp.astype(like(values, F), dtype, copy=False)
 
-        functions, w, beta = near(self.functions), near(weights), near(self.beta)
-        index = like(cells, F)
-        observed = gather(functions, index).T
+        functions, beta = near(self.functions), near(self.beta)
+        w = xp.astype(weights, dtype, copy=False)
+        observed = gather(functions, cells).T
         T = near(self.W) @ F.T  # rows become columns: sums over cells are fast
         E = functions @ T
         E += near(np.log(self.shares) + self.beta)[:, None]
@@ -148,21 +145,22 @@ class Evaluation:
         E -= top[None, :]
         E = exp(E)
         mass = xp.sum(E, axis=0)
-        losses = top + xp.log(mass) - xp.sum(T * observed, axis=0) - gather(beta, index)
+        losses = top + xp.log(mass) - xp.sum(T * observed, axis=0) - gather(beta, cells)
         means = (functions.T @ E) / mass[None, :]
         curvature = None
         if self.every:
             some = slice(-start % self.every, None, self.every)
             P = E[:, some] / mass[None, some]
             squares = (means * w[None, :]) @ means.T
-            curvature = CurvatureSums(_doubled(squares), _doubled(P.T), weights[some])
+            curvature = CurvatureSums(
+                _doubled(squares), _doubled(P.T), to_numpy(weights[some])
+            )
         means -= observed
         means *= w[None, :]
-        counted = np.bincount(cells, weights, len(self.beta))
         return LikelihoodSums(
-            float(to_numpy(losses).astype(np.float64) @ weights),
+            float(xp.sum(xp.astype(losses, xp.float64, copy=False) * weights)),
             _doubled(means @ F),
-            _doubled(E @ (w / mass)) - counted,
+            _doubled(E @ (w / mass)),
             curvature,
         )
 
@@ -190,7 +188,7 @@ class Evaluation:
         return LikelihoodSums(
             sums.value / weight + penalty,
             sums.slope / weight + ridge * self.W,
-            sums.cells / weight,
+            sums.cells / weight - self.shares,
             sums.curvature and sums.curvature.over(weight),
         )
 

@@ -21,10 +21,19 @@ from functools import reduce
 
 import numpy as np
 
-from jointdist._array import Array, Index, Matrix, Vector, to_numpy
+from jointdist._array import (
+    Array,
+    Index,
+    Matrix,
+    Vector,
+    array_namespace,
+    is_numpy_array,
+    like,
+)
+from jointdist._cached import Cached, cached
 from jointdist._rules import Text, is_number, is_whole, require
 from jointdist.data.executor import one_blas_thread
-from jointdist.programs._intercepts import best_intercepts
+from jointdist.programs._intercepts import TiltedRows, best_intercepts
 from jointdist.programs._lbfgs import Inverse, lbfgs
 from jointdist.programs._log_ratio_curvature import near_inverse
 from jointdist.programs._log_ratio_sums import Evaluation, LikelihoodSums
@@ -40,8 +49,8 @@ _CURVED, _OF_CELLS = 128, 4
 _WHERE = "maximum_likelihood"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LogRatioProblem:
+@dataclass(frozen=True, eq=False)
+class LogRatioProblem(Cached):
     r"""Rows of X as functions, and the cells of their outcomes.
 
     Attributes
@@ -65,7 +74,7 @@ class LogRatioProblem:
     weights: Vector | None = None
     squares: Vector | None = None
 
-    @property
+    @cached
     def row_weights(self) -> Vector:
         """The weights of the rows, with sum one."""
         n = self.blocks.n
@@ -74,21 +83,14 @@ class LogRatioProblem:
         shares: Vector = self.weights / self.weights.sum()
         return shares
 
-    @property
+    @cached
     def shares(self) -> Vector:
         """The shares of the cells."""
         found = np.bincount(self.cells, self.row_weights, len(self.functions))
         return found.astype(np.float64)
 
     def evaluate(
-        self,
-        W: Matrix,
-        beta: Vector,
-        ridge: float,
-        weights: Vector,
-        shares: Vector,
-        *,
-        every: int = 0,
+        self, W: Matrix, beta: Vector, ridge: float, *, every: int = 0
     ) -> LikelihoodSums:
         """Return objective and gradient, in one pass over the rows.
 
@@ -98,17 +100,42 @@ class LogRatioProblem:
             The coefficients.
         ridge : float
             The ridge.
-        weights, shares : arrays of shapes (n,) and (K,)
-            ``row_weights`` and ``shares``, computed once.
         every : int, default=0
             Of so many rows one is taken for the second derivatives by intercepts; with zero,
             no second derivatives are summed.
         """
-        how = Evaluation(W, beta, self.functions, shares, every)
-        parts = self.blocks.each(
-            lambda rows, F: how.add(F, self.cells[rows], weights[rows], rows.start)
-        )
+        how = Evaluation(W, beta, self.functions, self.shares, every)
+        parts = self.blocks.each(lambda rows, F: how.add(F, *self._of(rows, F), rows.start))
         return how.finish(reduce(how.combine, parts, how.zero()), 1.0, ridge)
+
+    def tilted(self, W: Matrix) -> list[TiltedRows]:
+        """Return the coefficients of the functions of Y at all rows, where their features are.
+
+        Parameters
+        ----------
+        W : array of shape (r, m)
+            The coefficients.
+        """
+
+        def tilts(rows: slice, F: Array) -> TiltedRows:
+            F = array_namespace(F).astype(F, array_namespace(F).float64, copy=False)
+            return TiltedRows(F @ like(W.T, F), self._of(rows, F)[1])
+
+        return list(self.blocks.each(tilts))
+
+    def _of(self, rows: slice, F: Array) -> tuple[Array, Array]:
+        """Return the cells and the weights of a block of rows, where its features are."""
+        if is_numpy_array(F):
+            return self.cells[rows], self.row_weights[rows]
+        if rows.start not in self._moved:
+            own = self.cells[rows], self.row_weights[rows]
+            self._moved[rows.start] = like(own[0], F), like(own[1], F)
+        return self._moved[rows.start]
+
+    @cached
+    def _moved(self) -> dict[int, tuple[Array, Array]]:
+        """Cells and weights on an accelerator, by the first row of their block."""
+        return {}
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -180,7 +207,7 @@ def maximum_likelihood(
     (array([[0.496]]), 'OPTIMAL')
     """
     _check(problem, regularization, tol, start, max_evaluations)
-    ridge, weights, shares = float(regularization), problem.row_weights, problem.shares
+    ridge, shares = float(regularization), problem.shares
     r, m = problem.functions.shape[1], problem.blocks.m
     W = np.zeros((r, m)) if start is None else start.value
     beta = np.zeros(len(shares)) if start is None else start.intercept
@@ -193,7 +220,7 @@ def maximum_likelihood(
         count += 1
         W, beta = v[: r * m].reshape(r, m), v[r * m :]
         bends = every if count & (count - 1) == 0 else 0  # at one, two, four, ...
-        at = problem.evaluate(W, beta, ridge, weights, shares, every=bends)
+        at = problem.evaluate(W, beta, ridge, every=bends)
         slope = np.concatenate([at.slope.ravel(), at.cells])
         if problem.squares is None:
             return at.value, slope, None
@@ -209,9 +236,8 @@ def maximum_likelihood(
             beta = beta - shares @ beta
             own = Certificate(gap=np.inf)
             return LogRatioSolution(W, end.value, status, own, {}, end.evaluations, beta)
-        T = np.concatenate(list(problem.blocks.each(lambda _, F: _tilts(F, W))))
-        beta = best_intercepts(T, problem.functions, shares, weights, beta)
-        at = problem.evaluate(W, beta, ridge, weights, shares)
+        beta = best_intercepts(problem.tilted(W), problem.functions, shares, beta)
+        at = problem.evaluate(W, beta, ridge)
     gap = float(np.sum(at.slope * at.slope)) / (2 * ridge)
     terms = float(np.abs(ridge * W).max(initial=0.0))
     steepest = float(np.abs(at.slope).max(initial=0.0))
@@ -222,12 +248,6 @@ def maximum_likelihood(
     )
     evaluations = end.evaluations + 1
     return LogRatioSolution(W, at.value, status, certificate, {}, evaluations, beta)
-
-
-def _tilts(F: Array, W: Matrix) -> Matrix:
-    """Return the coefficients of the functions of Y at rows, in float64."""
-    found: Matrix = to_numpy(F).astype(np.float64, copy=False) @ W.T
-    return found
 
 
 def _check(
