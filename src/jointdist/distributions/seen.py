@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln, gammaln
 
-from jointdist._array import Vector, to_numpy
+from jointdist._array import Vector, array_namespace, like, to_numpy
 from jointdist.data.encoding import Encoding
 from jointdist.data.table import Rows
 from jointdist.lowrank.features import FeatureMap, kernel_diagonal
@@ -141,11 +141,13 @@ def range_of(x: Rows, weights: Vector | None = None) -> Vector:
     """
     low, high = np.full(x.d, np.inf), np.full(x.d, -np.inf)
     for start in range(0, x.n, _BLOCK):
-        stop = min(start + _BLOCK, x.n)
-        z = to_numpy(x.read(start, stop))
-        z = z if weights is None else z[weights[start:stop] > 0]
-        if len(z):
-            low, high = np.minimum(low, z.min(axis=0)), np.maximum(high, z.max(axis=0))
+        z = x.read(start, min(start + _BLOCK, x.n))
+        xp, least, largest = array_namespace(z), z, z
+        if weights is not None:
+            counts = like(weights[start : start + z.shape[0]] > 0, z)[:, None]
+            least, largest = xp.where(counts, z, np.inf), xp.where(counts, z, -np.inf)
+        low = np.minimum(low, to_numpy(xp.min(least, axis=0)))
+        high = np.maximum(high, to_numpy(xp.max(largest, axis=0)))
     return np.stack([low, high])
 
 

@@ -6,7 +6,16 @@ from typing import TypeAlias
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from jointdist._array import Array, Index, Matrix, Vector, array_namespace, like, to_numpy
+from jointdist._array import (
+    Array,
+    Index,
+    Matrix,
+    Vector,
+    array_namespace,
+    is_numpy_array,
+    like,
+    to_numpy,
+)
 from jointdist.data.executor import Executor, sized_blocks
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
@@ -79,13 +88,14 @@ class Regressors:
         def compute(part: slice) -> Array:
             return basis.features(rows.read(part.start, part.stop))
 
+        on_host = is_numpy_array(basis.map.core)
         widest = max(basis.rank, len(outcomes.functions.values))
         blocks = Blocks(
             rows.n,
             basis.rank,
             compute,
             executor=sized_blocks(self.executor, widest, shared=True),
-            limit=SETTINGS.kept,
+            limit=SETTINGS.kept if on_host else SETTINGS.kept_on_device,
             dtype="float64" if rows.n * basis.rank <= SETTINGS.exact else "float32",
         )
         total = rows.n if self.weights is None else float(self.weights.sum())

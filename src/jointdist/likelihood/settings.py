@@ -47,6 +47,8 @@ class LikelihoodSettings:
         Rows from which on the ridge is chosen again for the final fit.
     kept : int
         Numbers of features that are kept in memory: 2 GiB in single precision.
+    kept_on_device : int
+        The same on an accelerator: 8 GiB, half the memory of a small one.
     exact : int
         Numbers of features up to which they are kept in double precision: 32 MB. Rounding of
         single precision would show in the seventh digit of answers, and save little here.
@@ -81,6 +83,7 @@ class LikelihoodSettings:
     many: int = 100_000
     adapted: int = 2000
     kept: int = 1 << 29
+    kept_on_device: int = 1 << 31
     exact: int = 1 << 22
     tol: float = 1e-3
     tight_tol: float = 1e-8
