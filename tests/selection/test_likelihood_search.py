@@ -30,7 +30,11 @@ def test_irrelevant_columns_drop_out_and_the_choice_is_recorded():
     assert found.score == found.chosen.score
     assert_allclose(model.regularization_, found.regularization)
     assert model.score(*sample(500, seed=1)) > 0.5
-    assert {"kernel_x", "score", "chosen"} <= set(found.to_frame().columns)
+    frame = found.to_frame()
+    assert {"kernel_x", "score", "chosen"} <= set(frame.columns)
+    weights = frame[["weight_outcomes", "weight_squares"]]
+    assert len(weights.drop_duplicates()) > 1  # functions of Y are compared, too
+    assert tuple(weights[frame["chosen"]].to_numpy()[0]) == found.chosen.located
 
 
 def test_noise_is_the_marginal():

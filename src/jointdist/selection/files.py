@@ -56,6 +56,7 @@ def register_selection(schema: Schema) -> None:
         factor_y=number,
         scales=Str(),
         degree=Optional(Whole(least=0)),
+        located=Added(Tuple(Number(least=0), Number(least=0))),
     )
     schema.register(
         Selected,

@@ -257,6 +257,7 @@ class _Candidates:
             kernel_y=kernel_y,
             factor_x=2.0**place.power,
             scales=family.name,
+            located=place.located,
         )
 
     @property

@@ -108,11 +108,12 @@ class Candidate:
     scores : array of shape (l,)
         The criterion for each ridge, the lower the better; NaN where it is undefined.
     errors : array of shape (l,)
-        The standard errors of the scores over the folds; NaN for a single fold.
+        The standard errors of the scores over the folds; NaN for a single fold, and of
+        maximum likelihood.
     rank_x, rank_y : int
         The ranks.
     seconds : float
-        The time of its fits.
+        The time of its fits; of several that ran together, an equal share.
     kernel_x, kernel_y : Kernel, optional
         The kernels.
     factor_x, factor_y : float, default=1.0
@@ -121,6 +122,9 @@ class Candidate:
         Whether the length scales of X are ``"common"``, one for ``"each"`` column, or given.
     degree : int, optional
         The degree of the polynomials.
+    located : tuple of float, optional
+        Of maximum likelihood: the weights of outcomes, and of their squares and products,
+        among the functions of Y.
     """
 
     regularizations: Vector = field(repr=False)
@@ -135,6 +139,7 @@ class Candidate:
     factor_y: float = 1.0
     scales: str = ""
     degree: int | None = None
+    located: tuple[float, float] | None = None
 
     @property
     def score(self) -> float:
@@ -225,6 +230,10 @@ class Selected:
                 common |= {f"kernel_{side}": repr(k) for side, k in kernels.items() if k}
             else:
                 common |= {"degree": candidate.degree}
+            if candidate.located is not None:
+                common |= zip(
+                    ("weight_outcomes", "weight_squares"), candidate.located, strict=True
+                )
             common |= {"rank_x": candidate.rank_x, "rank_y": candidate.rank_y}
             common |= {"seconds": candidate.seconds}
             for i in range(len(candidate.scores)):
