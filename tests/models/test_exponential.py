@@ -1,6 +1,7 @@
 """Joint distributions by maximum likelihood: theorems, Bayes' rule, edge cases."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 import jointdist as jd
 from jointdist.kernels import Delta, Gaussian, Matern, Polynomial
+from jointdist.likelihood.settings import SETTINGS
 
 GIVEN = {"regularization": 1e-3, "random_state": 0, "verbose": 0}
 KERNEL = Gaussian(1.0)
@@ -359,3 +361,72 @@ def test_one_row_with_all_weight_and_heavy_tails_leak_no_warning():
     assert np.isfinite(model().fit(X, y, w).predict(X)).all()
     heavy = np.random.default_rng(0).standard_cauchy(size=100)
     assert np.isfinite(model().fit(X, heavy).predict(X)).all()
+
+
+def test_the_tolerance_of_the_moments_does_not_decide_answers():
+    """Rows in the tail are near landmarks of the log-ratio, if not near those of the moments."""
+    rng = np.random.default_rng(0)
+    x = np.sort(rng.standard_t(2, size=800))[:, None]
+    y = x[:, 0] + 0.3 * rng.normal(size=800)
+    coarse, fine = (model(Gaussian(1.0), tol=tol).fit(x, y) for tol in (1e-2, 1e-4))
+    assert coarse.basis_x_.rank < fine.basis_x_.rank
+    assert_array_equal(coarse.coefficients_, fine.coefficients_)
+    for question in (x, np.linspace(-12, 12, 40)[:, None]):
+        assert_allclose(
+            coarse.given(question).novelty(), fine.given(question).novelty(), atol=1e-9
+        )
+        assert_allclose(coarse.predict(question), fine.predict(question), atol=1e-9)
+    known = coarse.given(x[[0, -1]])  # the outermost rows of the sample
+    assert known.novelty().max() < 0.05
+    assert_allclose(known.mean(), y[[0, -1]], atol=3)
+    assert np.ptp(known.mean()) > 10
+
+
+def test_a_selected_ridge_is_stopped_at_and_a_given_one_is_solved_for():
+    X, y, _ = outcomes("numbers", 150)
+    chosen = jd.JointDistribution(positivity="exponential", random_state=0).fit(X, y)
+    found = chosen.solution_
+    assert found.status.name == ("OPTIMAL" if found.certificate.gap <= 1e-3 else "STOPPED")
+    solved = chosen.refit(regularization=chosen.regularization_).solution_
+    assert solved.status.name == "OPTIMAL"
+    assert solved.missing <= 1e-3
+    assert solved.objective <= found.objective + 1e-9
+    assert "missing=" in repr(solved)
+
+
+def test_what_is_missing_is_told_where_it_has_not_converged(monkeypatch):
+    few = replace(SETTINGS, most_evaluations=4)
+    monkeypatch.setattr("jointdist.models.log_linear_fit.SETTINGS", few)
+    X, y, _ = outcomes("numbers", 150)
+    with pytest.warns(
+        jd.ToleranceWarning, match=r"after 5 evaluations.*about \d.*% of the gain"
+    ):
+        found = model(regularization=1e-6).fit(X, y)
+    assert found.solution_.status.name == "INEXACT"
+
+
+def test_a_refit_to_the_likelihood_selects_what_it_needs():
+    X, y, _ = outcomes("numbers", 200)
+    closed = jd.JointDistribution(random_state=0, verbose=0).fit(X, y)
+    found = closed.refit(positivity="exponential")
+    own = jd.JointDistribution(
+        closed.kernel_x_, positivity="exponential", random_state=0, verbose=0
+    ).fit(X, y)
+    assert found.kernel_x_ == closed.kernel_x_
+    assert found.regularization_ == own.regularization_ != closed.regularization_
+    assert found.selection_.chosen.located == own.selection_.chosen.located
+    assert_allclose(found.predict(X), own.predict(X), atol=1e-6)
+    assert closed.refit(positivity="exponential", regularization=0.1).selection_ is None
+    loo = jd.JointDistribution(regularization="loo", random_state=0, verbose=0).fit(X, y)
+    match = r"refit: `regularization` must be a positive number for .*Got 'loo'"
+    with pytest.raises(ValueError, match=match):
+        loo.refit(positivity="exponential")
+
+
+def test_models_are_updated_as_sums_and_turned_back():
+    X, y, _ = outcomes("numbers", 200)
+    found = model().fit(X[:150], y[:150])
+    sums = found.refit(positivity="projected").partial_fit(X[150:], y[150:])
+    again = sums.refit(positivity="exponential")
+    assert again.moments_.count == 200
+    assert_allclose(again.predict(X), found.fit_like(X, y).predict(X), atol=1e-6)

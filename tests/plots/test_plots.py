@@ -1,7 +1,7 @@
 """Pictures: each draws what it says, on the axes it is given."""
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 
 import matplotlib as mpl
@@ -80,6 +80,7 @@ class Candidate:
     errors: np.ndarray
     scales: str = "common"
     regularizations: np.ndarray = field(default_factory=lambda: 10.0 ** np.arange(-4, 1))
+    folds: int | None = None
 
 
 @dataclass
@@ -278,6 +279,16 @@ def test_scores_that_are_far_off_are_cut_off():
     low, high = plots.ridge_path(found).get_ylim()
     assert low < 0.9
     assert 4 < high < 10
+
+
+def test_scores_on_other_folds_are_not_drawn():
+    found = selection()
+    before = len(plots.ridge_path(found).get_lines())
+    other = replace(found.candidates[0], scores=np.zeros(5), folds=1)
+    found.candidates.append(other)
+    assert len(plots.ridge_path(found).get_lines()) == before
+    points = plots.scale_map(found).collections[0].get_offsets()
+    assert len(points) == len(found.candidates) - 1
 
 
 def test_a_search_without_errors_over_folds_has_no_band():

@@ -35,6 +35,12 @@ def test_irrelevant_columns_drop_out_and_the_choice_is_recorded():
     weights = frame[["weight_outcomes", "weight_squares"]]
     assert len(weights.drop_duplicates()) > 1  # functions of Y are compared, too
     assert tuple(weights[frame["chosen"]].to_numpy()[0]) == found.chosen.located
+    fair = frame[frame["folds"] == found.folds]
+    assert fair["score"].min() == found.score
+    assert (frame["folds"] < found.folds).any()
+    assert (fair["error"] > 0).all()
+    assert "ranks + " in repr(found)
+    assert "kernel_y" not in repr(found)
 
 
 def test_noise_is_the_marginal():

@@ -26,8 +26,9 @@ from jointdist.errors import SignedDistributionWarning, warn_user
 from jointdist.lowrank.basis import Basis, host_features
 from jointdist.lowrank.kernel_range import within
 from jointdist.lowrank.novelty import TRUSTED
+from jointdist.lowrank.protocols import Features
 
-__all__ = ["Derived", "Fixed", "Queries", "by_parts", "differing_columns"]
+__all__ = ["Derived", "Fixed", "Queries", "by_parts", "differing_columns", "represented"]
 
 _KEPT = 1 << 25  # coefficients stored: a memory budget of a quarter of a gigabyte
 _MOST_LABELS = 3  # columns named in the label of a condition: more do not fit in a legend
@@ -183,8 +184,7 @@ class Queries(Cached):
         """Return the share of the kernel that features represent, and their reach."""
         mean = to_numpy(self.basis.mean) @ to_numpy(self.basis.rotation)
         phi = psi + like(mean, psi)  # rotated
-        missed = np.clip(to_numpy(self.basis.map.novelty(phi, z)), 0.0, 1.0)
-        return 1 - np.nan_to_num(missed, nan=1.0), within(self.basis.map, phi, z, self.most)
+        return represented(self.basis.map, phi, z, self.most)
 
     def leverage(self) -> Vector:
         """Return the weight of an outcome at each condition in the forecast there."""
@@ -233,6 +233,26 @@ class Queries(Cached):
             if self.trusted:
                 vars(chosen)["known_novelty"] = vars(self)["known_novelty"][rows]
         return chosen
+
+
+def represented(
+    features: Features, phi: Array, z: Array, most: float
+) -> tuple[Vector, Vector]:
+    """Return the share of the kernel at points that features represent, and their reach.
+
+    Parameters
+    ----------
+    features : Features
+        The features.
+    phi : Array of shape (q, m)
+        Their values at the points, in any rotation.
+    z : Array of shape (q, d)
+        The points.
+    most : float
+        The largest kernel of a row of the sample.
+    """
+    missed = np.clip(to_numpy(features.novelty(phi, z)), 0.0, 1.0)
+    return 1 - np.nan_to_num(missed, nan=1.0), within(features, phi, z, most)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,5 +1,6 @@
 """The fit of a log-linear ratio to paired rows, given functions of both sides and a ridge."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -68,12 +69,15 @@ class Regressors:
         Their weights.
     executor : Executor
         Runs the row blocks.
+    watch : callable, optional
+        Called with the objective after each evaluation of the program.
     """
 
     basis: Basis
     rows: Rows
     weights: Vector | None
     executor: Executor
+    watch: Callable[[float], None] | None = None
 
     def problem(self, outcomes: CellOutcomes) -> LogRatioProblem:
         """Return the program of maximum likelihood.
@@ -100,11 +104,16 @@ class Regressors:
         )
         total = rows.n if self.weights is None else float(self.weights.sum())
         values, squares = outcomes.functions.values, to_numpy(basis.eigenvalues) / total
-        return LogRatioProblem(blocks, outcomes.which, values, self.weights, squares)
+        sides = outcomes.which, values, self.weights, squares
+        return LogRatioProblem(blocks, *sides, self.watch)
 
 
 def regressors(
-    low: Landmarks, rows: Rows, weights: Vector | None, executor: Executor
+    low: Landmarks,
+    rows: Rows,
+    weights: Vector | None,
+    executor: Executor,
+    watch: Callable[[float], None] | None = None,
 ) -> Regressors:
     """Return rows of X with their functions, whose products are summed in one pass.
 
@@ -118,6 +127,8 @@ def regressors(
         Their weights.
     executor : Executor
         Runs the row blocks.
+    watch : callable, optional
+        Called with the objective after each evaluation of the program.
     """
 
     def block(start: int, z: Array) -> _Sums:
@@ -132,7 +143,7 @@ def regressors(
 
     sums = executor.reduce(added, block, rows)
     basis = side_basis(low, *sums, centred=True)
-    return Regressors(basis, rows, weights, executor)
+    return Regressors(basis, rows, weights, executor, watch)
 
 
 def log_ratio_of(

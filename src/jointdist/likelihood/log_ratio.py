@@ -14,11 +14,12 @@ import numpy as np
 
 from jointdist._array import Array, Matrix, Vector, array_namespace, like, to_numpy
 from jointdist._cached import Cached, cached
-from jointdist.distributions.conditions import Queries
+from jointdist.distributions.conditions import Queries, represented
 from jointdist.kernels import Kernel
 from jointdist.likelihood.outcome_cells import Locator
 from jointdist.lowrank.basis import near_basis
 from jointdist.lowrank.features import kernel_matrix
+from jointdist.lowrank.protocols import Features
 
 __all__ = ["CellQueries", "LogRatio", "TiltQueries"]
 
@@ -108,9 +109,13 @@ class TiltQueries(Queries):
     ----------
     log_ratio : LogRatio
         The model.
+    nearby : Features
+        The features by which novelty is measured. They may be finer than those of the basis,
+        which represent moments: rows in the tails are far from the landmarks of these.
     """
 
     log_ratio: LogRatio
+    nearby: Features
 
     @property
     def width(self) -> int:
@@ -133,11 +138,16 @@ class TiltQueries(Queries):
         z = near_basis(self.basis, z)
         found, novelty = np.ones(z.shape[0]), np.empty(0)
         if self.trusted:
-            found, novelty = self.trust(self.basis.features(z), z)
+            found, novelty = self.trust(z, z)
         t = self.log_ratio.tilts(z)
         trust = like(found, t)[:, None]
         t = array_namespace(t).where(trust > 0, t * trust, 0.0)  # far away not finite
         return t, trust[:, 0], novelty
+
+    def _represented(self, psi: Array, z: Array) -> tuple[Vector, Vector]:
+        """Return the share of the kernel that features nearby represent, and their reach."""
+        del psi
+        return represented(self.nearby, self.nearby.features(z), z, self.most)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

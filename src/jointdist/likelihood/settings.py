@@ -41,6 +41,8 @@ class LikelihoodSettings:
     trace : float
         The share of the trace that the functions of X may lose, up to ``many`` rows: outcomes
         with little noise need more functions than those of the moments.
+    nearby : int
+        The largest number of landmarks by which novelty is measured: 8 MB of a model.
     many : int
         Rows from which on functions are those of the moments, and cells fewer.
     adapted : int
@@ -55,8 +57,9 @@ class LikelihoodSettings:
     tol, tight_tol : float
         The share of the gain that the program may leave: of large problems, where less hardly
         changes scores, and of those with at most ``exact`` numbers, where it costs little.
-    most_evaluations : int
-        The most evaluations of a fit: ten times as many as large problems take.
+    usual_evaluations, most_evaluations : int
+        The evaluations of a fit: as many as it usually takes, for the progress bar, and the
+        most: ten times as many as large problems take.
     """
 
     cells: int = 512
@@ -80,6 +83,7 @@ class LikelihoodSettings:
     rank_root: float = 25.0
     most_rank: int = 6000
     trace: float = 1e-5
+    nearby: int = 1024
     many: int = 100_000
     adapted: int = 2000
     kept: int = 1 << 29
@@ -87,6 +91,7 @@ class LikelihoodSettings:
     exact: int = 1 << 22
     tol: float = 1e-3
     tight_tol: float = 1e-8
+    usual_evaluations: int = 30
     most_evaluations: int = 300
 
 

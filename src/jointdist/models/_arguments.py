@@ -195,6 +195,16 @@ class PairedData:
     seed: int
     made: Design | None = None
 
+    @staticmethod
+    def again(
+        sample: Sample,
+        encodings: tuple[Encoding, Encoding],
+        columns: dict[str, Any],
+        seed: int,
+    ) -> "PairedData":
+        """Return the rows that a model kept as those of a fit."""
+        return PairedData(sample, encodings, columns, np.random.default_rng(seed), seed)
+
     @property
     def design(self) -> Design:
         """What became of the columns of X."""

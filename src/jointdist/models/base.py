@@ -309,7 +309,7 @@ class DistributionEstimator(RegressorMixin, ExactUpdates):
         """Set all fitted attributes at once, and warn if the solution is inexact."""
         solution, columns = fitted.solution, fit.columns
         if not solution.status.ok:
-            msg = f"{self._name}: {solution.status.value} {solution!r}"
+            msg = f"{self._name}: {solution.sentence} {solution!r}"
             warn_user(msg, ToleranceWarning)
         learned |= columns | {"_columns": columns, "_fitted": fitted, "_seed": fit.seed}
         learned |= {"solution_": solution, "coefficients_": solution.value}

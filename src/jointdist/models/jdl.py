@@ -1,5 +1,6 @@
 """Joint distribution learning, JDL: the estimator of sections 2 to 4 of the paper."""
 
+from dataclasses import replace
 from typing import Self
 
 import numpy as np
@@ -28,6 +29,11 @@ from jointdist.models._kernel_fits import (
     warn_if_lost,
     warn_if_missed,
 )
+from jointdist.models._likelihood_fits import (
+    chosen_again,
+    most_likely,
+    serves_likelihood_first,
+)
 from jointdist.models.base import Fit
 from jointdist.models.coefficients import (
     Marginals,
@@ -40,7 +46,6 @@ from jointdist.models.joint import Joint, SolvedJoint, fit_joint, on_support
 from jointdist.models.joint_estimator import JointEstimator
 from jointdist.models.kept_sample import KeptSample, support_plan
 from jointdist.models.log_linear import LogLinearJoint
-from jointdist.models.log_linear_fit import fit_log_linear, may_adapt, more_landmarks
 from jointdist.models.log_linear_rules import (
     require_all_rows,
     require_likelihood,
@@ -344,17 +349,7 @@ class JointDistribution(JointEstimator):
         executor = executor_like(x.map.core, self.executor)
         problem = Problem(x, y, reduction.moments, kept.pairs, self.marginals, executor)
         problem = on_support(problem, kept)
-        ridge = self._ridges(problem, fit, kept.size)
-        joint: LogLinearJoint | Joint
-        if self.positivity == "exponential":
-            rows = kept.all_rows if sample is None else sample
-            joint = self._most_likely(problem, kept, fit, reduction.x, rows)
-        else:
-            most = self.grid_rows if self.positivity == "grid" else 0
-            grid = kept.pairs.choose(most, fit.seed)
-            solution = solve(problem, ridge, self.positivity, grid=grid)
-            solved = SolvedJoint(problem, solution, self.positivity, ridge, grid)
-            joint = fit_joint(solved, kept, both=self._both, judges=fit.judges)
+        joint = self._joint(problem, kept, fit, low=reduction.x, rows=sample)
         return self._keep(
             fit,
             joint,
@@ -370,24 +365,26 @@ class JointDistribution(JointEstimator):
             _reduction=reduction,
         )
 
-    def _most_likely(
-        self, problem: Problem, kept: KeptSample, fit: Fit, low: Landmarks, sample: Sample
-    ) -> LogLinearJoint:
-        """Return the model whose log-ratio is linear in its coefficients."""
-        several = kept.encodings[1].width > 1
-        ranks = isinstance(self.kernel_y, str) and (kept.encodings[1].numeric or several)
-        return fit_log_linear(
-            problem,
-            kept,
-            sample,
-            more_landmarks(self, low, fit.chosen.kernel_x, sample, fit.seed),
-            kernel_y=None if ranks else fit.chosen.kernel_y,
-            located=fit.chosen.located or (0.0, 0.0),
-            ridge=self._ridge(fit.chosen, kept.size),
-            selected=isinstance(self.regularization, str),
-            adapt=may_adapt(self.regularization, self.selection, kept),
-            executor=executor_for(sample.x, self.executor),
-        )
+    def _joint(
+        self,
+        problem: Problem,
+        kept: KeptSample,
+        fit: Fit,
+        *,
+        low: Landmarks,
+        rows: Sample | None,
+    ) -> LogLinearJoint | Joint:
+        """Return the fitted joint distribution; all rows are needed by the likelihood alone."""
+        if self.positivity == "exponential":
+            rows = kept.all_rows if rows is None else rows
+            own, what = self._ridge(fit.chosen, kept.size), (problem, kept, fit)
+            return most_likely(self._name, self, *what, ridge=own, low=low, sample=rows)
+        ridge = self._ridges(problem, fit, kept.size)
+        most = self.grid_rows if self.positivity == "grid" else 0
+        grid = kept.pairs.choose(most, fit.seed)
+        solution = solve(problem, ridge, self.positivity, grid=grid)
+        solved = SolvedJoint(problem, solution, self.positivity, ridge, grid)
+        return fit_joint(solved, kept, both=self._both, judges=fit.judges)
 
     def _update(self, kept: KeptSample, sums: Moments | None) -> Self:
         assert sums is not None  # noqa: S101  # for type checkers
@@ -399,9 +396,14 @@ class JointDistribution(JointEstimator):
         x, y, centred = self.basis_x_, self.basis_y_, self.marginals == "exact"
         same = centred == any(bool(to_numpy(basis.mean).any()) for basis in (x, y))
         bases = (x, y) if same else None
-        return self._learn(self._fitted.kept, self._fit, self._reduction, bases)
+        fit, kept = self._fit, self._fitted.kept
+        if serves_likelihood_first(self, fit, kept):
+            data = PairedData.again(kept.all_rows, kept.encodings, fit.columns, fit.seed)
+            fit = replace(fit, chosen=chosen_again(self._search(data), fit.chosen, data))
+        return self._learn(kept, fit, self._reduction, bases)
 
     def _check_again(self, where: str) -> None:
+        require_likelihood(where, self)
         self._check()
         require_all_rows(where, self.positivity, self._fitted.kept)
 

@@ -27,7 +27,9 @@ from jointdist.likelihood.outcome_cells import (
 )
 from jointdist.likelihood.posterior import Posterior, RatioSupport
 from jointdist.likelihood.tilted import LogRatios, Tilted
+from jointdist.lowrank.features import FeatureMap
 from jointdist.lowrank.novelty import TRUSTED
+from jointdist.lowrank.protocols import Features
 from jointdist.models.dependence import Dependence, permutation_test
 from jointdist.models.event_rows import WeightedRows
 from jointdist.models.fitted_joint import FittedJoint
@@ -62,6 +64,9 @@ class LogLinearJoint(FittedJoint):
         By how much cdfs of Y given X, and of X given Y, differ from those on all rows.
     regions : Regions, optional
         The cells of several columns, unless they are those of sums.
+    nearby : FeatureMap, optional
+        The features of the log-ratio, or the first of many, by which novelty is measured; None
+        if they are those of the moments.
     """
 
     solution: LogRatioSolution
@@ -72,6 +77,12 @@ class LogLinearJoint(FittedJoint):
     most: tuple[float, float]
     errors: tuple[float, float] = (0.0, 0.0)
     regions: Regions | None = None
+    nearby: FeatureMap | None = None
+
+    @property
+    def features_nearby(self) -> Features:
+        """The features of X by which novelty is measured."""
+        return self.problem.x.map if self.nearby is None else self.nearby
 
     @property
     def tuned(self) -> tuple[None, None]:
@@ -174,6 +185,7 @@ class LogLinearJoint(FittedJoint):
             most=self.most[0],
             about=self.about_x,
             log_ratio=self.log_ratio,
+            nearby=self.features_nearby,
         )
 
     def ratios(self, z: Array) -> Matrix:

@@ -1,11 +1,12 @@
 """The fit of a joint distribution whose log-ratio is linear in both bases."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from jointdist._array import Vector
-from jointdist.data.executor import Executor
+from jointdist.data.executor import Executor, Tell
 from jointdist.data.sample import Sample
 from jointdist.distributions.cell_support import CellSupport
 from jointdist.distributions.kernel_support import KernelSupport
@@ -27,15 +28,11 @@ from jointdist.likelihood.outcome_cells import (
     cells_of_regions,
     interval_edges,
 )
-from jointdist.likelihood.ridge_path import (
-    COARSE,
-    THOROUGH,
-    continued_fit,
-    first_ridge,
-)
+from jointdist.likelihood.ridge_path import continued_fit, first_ridge
 from jointdist.likelihood.settings import SETTINGS, most_cells, most_functions
 from jointdist.lowrank.bins import BinSums
 from jointdist.lowrank.factor import Landmarks
+from jointdist.lowrank.features import FeatureMap
 from jointdist.lowrank.kernel_range import largest_kernel
 from jointdist.lowrank.protocols import Features
 from jointdist.lowrank.reduction import Factoring
@@ -67,6 +64,7 @@ def fit_log_linear(
     selected: bool,
     adapt: bool,
     executor: Executor,
+    tell: Tell,
 ) -> LogLinearJoint:
     """Return the joint distribution of the largest penalised likelihood.
 
@@ -92,6 +90,8 @@ def fit_log_linear(
         Whether it is then chosen again with all rows.
     executor : Executor
         Runs the row blocks.
+    tell : callable
+        Takes the share of the work that is done, and a short text.
     """
     points_x, points_y = kept.points_x(problem.executor), kept.points_y(problem.executor)
     support, several = problem.support_y(points_y), points_y.width > 1
@@ -99,7 +99,7 @@ def fit_log_linear(
     most = most_functions_y(points_y)
     functions = cell_functions(cells, kernel_y, most, located)
     which = np.concatenate(list(executor.map(lambda _, z: locator.locate(z), sample.y)))
-    x = regressors(low, sample.x, sample.weights, executor)
+    x = regressors(low, sample.x, sample.weights, executor, _watch(tell))
     likelihood, start = x.problem(CellOutcomes(which, functions)), None
     counted = np.count_nonzero(likelihood.row_weights)
     if adapt and several and SETTINGS.adapted < counted <= SETTINGS.many:
@@ -118,14 +118,13 @@ def fit_log_linear(
     small = sample.n * x.basis.rank <= SETTINGS.exact
     if selected:
         first = first_ridge(located, several=several)
-        effort = THOROUGH if several else COARSE
-        solution = continued_fit(likelihood, ridge, start, first=first, effort=effort)
+        solution = continued_fit(likelihood, ridge, start, first=first)
     else:
         tol = SETTINGS.tight_tol if small else SETTINGS.tol
         most = SETTINGS.most_evaluations
         solution = maximum_likelihood(likelihood, ridge, tol=tol, max_evaluations=most)
-        if solution.certificate.gap <= SETTINGS.tol:  # which is certain, and good enough
-            solution = replace(solution, status=Status.OPTIMAL)
+    if min(solution.certificate.gap, 1.0 if selected else solution.missing) <= SETTINGS.tol:
+        solution = replace(solution, status=Status.OPTIMAL)  # or as good as that
     joint = LogLinearJoint(
         problem,
         kept,
@@ -137,8 +136,9 @@ def fit_log_linear(
         locator.edges if isinstance(locator, Intervals) else np.empty(0),
         (_most(problem.x.map, points_x), _most(problem.y.map, points_y)),
         regions=locator if isinstance(locator, Regions) else None,
+        nearby=_nearby(low, problem.x.map),
     )
-    seen = kept.seen(problem.x.map, lambda rows: joint.conditions(rows).novelty())
+    seen = kept.seen(joint.features_nearby, lambda rows: joint.conditions(rows).novelty())
     joint = replace(joint, seen=seen)
     found = exact_marginal(joint.log_ratio, joint.conditions(sample.x), sample, executor)
     joint = replace(
@@ -255,6 +255,25 @@ def more_landmarks(
         return low
     how = Factoring(tol, None, model.pivoting, seed, model.executor)
     return how.factored("kernel_x", kernel, sample.x, sample.weights, most).small
+
+
+def _watch(tell: Tell) -> Callable[[float], None]:
+    """Return a function that tells the objectives of evaluations, whose number is not known."""
+    count = 0
+
+    def watch(objective: float) -> None:
+        nonlocal count
+        count += 1
+        share = count / (count + SETTINGS.usual_evaluations)
+        tell(share, f"{count} evaluations, objective {objective:.4g}")
+
+    return watch
+
+
+def _nearby(low: Landmarks, coarse: Features) -> FeatureMap | None:
+    """Return the features by which novelty is measured, unless they are those of the moments."""
+    rank = min(low.map.rank, SETTINGS.nearby)
+    return low.map.prefix(rank) if rank > coarse.rank else None
 
 
 def _most(features: Features, points: SupportPoints) -> float:

@@ -32,7 +32,8 @@ def require_likelihood(where: str, model: _Parameters) -> None:
     )
     positive = is_number(ridge, least=0) and ridge > 0
     good = ridge == "auto" if isinstance(ridge, str) else positive
-    rule = 'a positive number or "auto" for positivity "exponential"'
+    auto = "" if where.endswith("refit") else ' or "auto"'  # refits select no ridge
+    rule = f'a positive number{auto} for positivity "exponential"'
     require(good, where, "regularization", rule, ridge)
 
 
@@ -67,7 +68,8 @@ def require_sums(where: str, positivity: str) -> None:
         That of the fit.
     """
     rule = (
-        "another, as maximum likelihood is no sum that rows are added to. Fit to all rows, or "
-        'update `refit(positivity="projected")`, another model of the same rows'
+        "another: a likelihood is no sum that rows are added to. Fit to all rows; or turn the "
+        "model into one of sums, update that, and turn it back: "
+        '`model.refit(positivity="projected").partial_fit(X, Y).refit(positivity="exponential")`'
     )
     require(positivity != "exponential", where, "positivity", rule, positivity)

@@ -33,6 +33,7 @@ from jointdist.likelihood.log_ratio import LogRatio
 from jointdist.likelihood.outcome_cells import Regions
 from jointdist.lowrank.basis import Basis
 from jointdist.lowrank.bins import Bins
+from jointdist.lowrank.features import FeatureMap
 from jointdist.lowrank.moments import Moments
 from jointdist.lowrank.novelty import NoveltyDetector
 from jointdist.lowrank.support_sums import Frame, SupportFrame, SupportSums
@@ -212,6 +213,7 @@ def _register_log_linear(schema: Schema) -> None:
         errors=Tuple(Number(least=0, most=1), Number(least=0, most=1)),
         seen=Optional(Value(Seen)),
         regions=Added(Value(Regions)),
+        nearby=Added(Value(FeatureMap)),
     )
 
 
@@ -321,6 +323,8 @@ def _check_log_linear(joint: LogLinearJoint) -> None:
     require(widths == expected, where, "problem", f"of columns {expected}", widths)
     found = joint.log_ratio.landmarks.shape[1]
     require(found == widths[0], where, "log_ratio", f"of {widths[0]} columns", found)
+    found = joint.features_nearby.width
+    require(found == widths[0], where, "nearby", f"of {widths[0]} columns", found)
     r, found = len(joint.log_ratio.shift), len(joint.solution.value)
     require(found == r, where, "solution", f"of {r} functions of Y", found)
     points, (k, edges) = joint.cells.points, (joint.cells.rank, joint.edges)

@@ -24,6 +24,7 @@ class _Candidate(Protocol):
     regularizations: Vector
     scores: Vector
     errors: Vector
+    folds: int | None
 
 
 class _Selection(Protocol):
@@ -36,9 +37,10 @@ class _Selection(Protocol):
 def ridge_path(source: Any, *, ax: "Axes | None" = None) -> "Axes":
     r"""Draw the criterion of a selection over the ridges :math:`\lambda`.
 
-    Each candidate is a faint line; the selected one is a strong line, with a band of one
-    standard error where there is one, and a ring at the selected ridge. A ring at an end
-    shows that the range of ridges was too narrow. Very large scores are cut off.
+    The selected candidate is a strong line, with a band of one standard error where there is
+    one, and a ring at the selected ridge; others that were scored on the same folds are faint
+    lines. A ring at an end shows that the range of ridges was too narrow. Very large scores
+    are cut off.
 
     Parameters
     ----------
@@ -61,11 +63,11 @@ def ridge_path(source: Any, *, ax: "Axes | None" = None) -> "Axes":
     where = "ridge_path"
     found = _selection(where, source)
     ax = axes(where, ax)
-    others = [c for i, c in enumerate(found.candidates) if i != found.best]
+    best = found.candidates[found.best]
+    others = [c for c in _comparable(found) if c is not best]
     for i, other in enumerate(others):
         label = None if i else "others"
         ax.plot(other.regularizations, other.scores, color="0.75", lw=0.8, label=label)
-    best = found.candidates[found.best]
     ridges, scores = best.regularizations, best.scores
     ax.plot(ridges, scores, ".-", color="C0", label="chosen")
     if np.isfinite(best.errors).any():
@@ -113,7 +115,7 @@ def scale_map(source: Any, *, ax: "Axes | None" = None) -> "Axes":
     found = _selection(where, source)
     ax = axes(where, ax)
     best = found.candidates[found.best]
-    tried = [c for c in found.candidates if c.scales == best.scales]
+    tried = [c for c in _comparable(found) if c.scales == best.scales]
     x, y = np.array([(c.factor_x, c.factor_y) for c in tried]).T
     scores = np.array([_best(candidate) for candidate in tried])
     points = ax.scatter(x, y, c=scores, s=160, cmap="viridis", edgecolors="0.4")
@@ -137,6 +139,12 @@ def _selection(where: str, source: Any) -> _Selection:
     return found
 
 
+def _comparable(found: _Selection) -> list[_Candidate]:
+    """Return the candidates that were scored on the same folds as the chosen one."""
+    best = found.candidates[found.best]
+    return [c for c in found.candidates if c.folds == best.folds]
+
+
 def _best(candidate: _Candidate) -> float:
     """Return the lowest score; NaN if all failed."""
     known = candidate.scores[np.isfinite(candidate.scores)]
@@ -148,7 +156,7 @@ def _window(found: _Selection) -> tuple[float | None, float | None]:
     best = found.candidates[found.best]
     scores = best.scores[np.isfinite(best.scores)]
     ends = best.scores - np.nan_to_num(best.errors)
-    low = float(np.nanmin([*map(_best, found.candidates), *ends]))
+    low = float(np.nanmin([*map(_best, _comparable(found)), *ends]))
     top = min(float(scores.max()), low + _FAR * float(np.median(scores) - low))
     margin = 0.1 * (top - low)
     return (low - margin, top + margin) if margin > 0 else (None, None)

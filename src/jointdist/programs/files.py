@@ -62,7 +62,11 @@ def register_programs(schema: Schema) -> None:
     schema.register(SumOfSquares, "sum_of_squares", **solved, gram=Floats("s", "s"))
     schema.register(LogisticSolution, "logistic_solution", **solved, intercept=Floats("k"))
     schema.register(
-        LogRatioSolution, "log_ratio_solution", **solved, intercept=Floats("cells")
+        LogRatioSolution,
+        "log_ratio_solution",
+        **solved,
+        intercept=Floats("cells"),
+        missing=any_number,
     )
     schema.register(
         Exponential,

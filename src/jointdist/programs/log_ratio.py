@@ -16,6 +16,7 @@ The intercepts :math:`\beta` are free. At those that are best for a given :math:
 :math:`p(k \mid x_i)` over rows is :math:`p_k`: both marginals are those of the sample.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import reduce
 
@@ -66,6 +67,8 @@ class LogRatioProblem(Cached):
     squares : array of shape (m,), optional
         The mean squares of the functions of X, if these are uncorrelated: for the
         preconditioner; without, there is none.
+    watch : callable, optional
+        Called with the objective after each evaluation, as to show progress.
     """
 
     blocks: Blocks
@@ -73,6 +76,7 @@ class LogRatioProblem(Cached):
     functions: Matrix
     weights: Vector | None = None
     squares: Vector | None = None
+    watch: Callable[[float], None] | None = None
 
     @cached
     def row_weights(self) -> Vector:
@@ -106,7 +110,10 @@ class LogRatioProblem(Cached):
         """
         how = Evaluation(W, beta, self.functions, self.shares, every)
         parts = self.blocks.each(lambda rows, F: how.add(F, *self._of(rows, F), rows.start))
-        return how.finish(reduce(how.combine, parts, how.zero()), 1.0, ridge)
+        found = how.finish(reduce(how.combine, parts, how.zero()), 1.0, ridge)
+        if self.watch is not None:
+            self.watch(found.value)
+        return found
 
     def tilted(self, W: Matrix) -> list[TiltedRows]:
         """Return the coefficients of the functions of Y at all rows, where their features are.
@@ -151,9 +158,32 @@ class LogRatioSolution(Solution):
         largest share of :math:`J(0) - J^*` that may be missing.
     intercept : array of shape (K,)
         The intercepts :math:`\beta`; their mean, weighted by the shares of cells, is zero.
+    missing : float, default=nan
+        The share of :math:`J(0) - J^*` that the last steps foretell to be missing: an
+        estimate, where the certified gap is a bound.
     """
 
     intercept: Vector = field(default_factory=lambda: np.zeros(1))
+    missing: float = np.nan
+
+    @property
+    def sentence(self) -> str:
+        """How maximum likelihood ended, with the remedy."""
+        if self.status is not Status.INEXACT:
+            return str(self.status.value)
+        return (
+            f"Maximum likelihood ended after {self.iterations} evaluations, before it had "
+            f"converged: about {self.missing:.1%} of the gain over independence may be missing. "
+            "A larger `regularization` converges sooner."
+        )
+
+    def __repr__(self) -> str:
+        r, m = self.value.shape
+        return (
+            f"LogRatioSolution({self.status.name}, {r} × {m} coefficients, "
+            f"objective={self.objective:.6g}, missing={self.missing:.1g}, "
+            f"gap={self.certificate.gap:.1g}, evaluations={self.iterations})"
+        )
 
 
 def maximum_likelihood(
@@ -232,10 +262,13 @@ def maximum_likelihood(
         end = lbfgs(f, first, tol=tol, most=max_evaluations, zero=0.0)
         W, beta = end.at[: r * m].reshape(r, m), end.at[r * m :]
         status = Status.OPTIMAL if end.converged else Status.INEXACT
+        missing = end.decrement / max(end.decrement - end.value, np.finfo(float).tiny)
         if not certify:
             beta = beta - shares @ beta
             own = Certificate(gap=np.inf)
-            return LogRatioSolution(W, end.value, status, own, {}, end.evaluations, beta)
+            return LogRatioSolution(
+                W, end.value, status, own, {}, end.evaluations, beta, missing
+            )
         beta = best_intercepts(problem.tilted(W), problem.functions, shares, beta)
         at = problem.evaluate(W, beta, ridge)
     gap = float(np.sum(at.slope * at.slope)) / (2 * ridge)
@@ -247,7 +280,9 @@ def maximum_likelihood(
         gap=gap / (gap - at.value) if gap > 0 else 0.0,
     )
     evaluations = end.evaluations + 1
-    return LogRatioSolution(W, at.value, status, certificate, {}, evaluations, beta)
+    return LogRatioSolution(
+        W, at.value, status, certificate, {}, evaluations, beta, missing
+    )
 
 
 def _check(

@@ -106,6 +106,11 @@ class Solution:
     multipliers: Mapping[str, Any] = field(default_factory=dict)
     iterations: int = 0
 
+    @property
+    def sentence(self) -> str:
+        """How the program ended, with the remedy."""
+        return self.status.value
+
     def __repr__(self) -> str:
         m_y, m_x = self.value.shape
         return (

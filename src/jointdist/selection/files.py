@@ -57,6 +57,7 @@ def register_selection(schema: Schema) -> None:
         scales=Str(),
         degree=Optional(Whole(least=0)),
         located=Added(Tuple(Number(least=0), Number(least=0))),
+        folds=Added(Whole(least=1)),
     )
     schema.register(
         Selected,

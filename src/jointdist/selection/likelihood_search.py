@@ -181,6 +181,7 @@ class _Candidates:
     _bases: dict[tuple[int, int], tuple[Matrix, Vector]] = field(default_factory=dict)
     _paths: dict[tuple[_Place, int], RidgePath] = field(default_factory=dict)
     _seconds: dict[tuple[_Place, int], float] = field(default_factory=dict)
+    _errors: dict[tuple[_Place, int], dict[float, float]] = field(default_factory=dict)
     _best: list[_Place] = field(default_factory=list)
 
     def explore(self, x: Family, located: tuple[Located, ...]) -> None:
@@ -227,7 +228,7 @@ class _Candidates:
             The weight of all rows.
         """
         (best,), every = self._best, len(self._folds)
-        candidates = [self._entry(*key, kernel_y) for key in self._paths]
+        candidates = [self._entry(*key) for key in self._paths]
         number = list(self._paths).index((best, every))
         path = self._paths[best, every]
         rule = "a number for one candidate at least"
@@ -241,23 +242,24 @@ class _Candidates:
         kernel_x = self.families[best.family].at(2.0**best.power)
         return Chosen(kernel_x, kernel_y, strength, selected, best.located)
 
-    def _entry(self, place: _Place, few: int, kernel_y: Kernel) -> Candidate:
+    def _entry(self, place: _Place, few: int) -> Candidate:
         """Return the record of a candidate."""
         path, family = self._paths[place, few], self.families[place.family]
         F, _ = self._bases[place.family, place.power]
-        scores = np.array(path.scores)
+        errors = self._errors[place, few]
         return Candidate(
             np.array(path.ridges),
-            scores,
-            np.full(len(scores), np.nan),
+            np.array(path.scores),
+            np.array([errors.get(score, np.nan) for score in path.scores]),
             rank_x=F.shape[1],
             rank_y=len(self._functions[0, place.located].variances),
             seconds=self._seconds[place, few],
             kernel_x=family.at(2.0**place.power),
-            kernel_y=kernel_y,
+            kernel_y=self.kernel_y,
             factor_x=2.0**place.power,
             scales=family.name,
             located=place.located,
+            folds=few,
         )
 
     @property
@@ -355,6 +357,7 @@ class _Candidates:
             problems.append(LogRatioProblem(blocks, cells, functions.values, w, c_x))
             trials.append(_CellTrial(_unused, F[fold.held], fold.outcomes))
         held = [float(trial.outcomes.shares.size) for trial in trials]
+        errors = self._errors.setdefault((place, few), {})
 
         def score(solutions: list[LogRatioSolution]) -> float:
             each = [
@@ -363,7 +366,10 @@ class _Candidates:
                     zip(trials, solutions, strict=True)
                 )
             ]
-            return float(np.average(each, weights=held))
+            mean = float(np.average(each, weights=held))
+            if few > 1:
+                errors[mean] = float(np.std(each, ddof=1)) / few**0.5
+            return mean
 
         given, ridge = self.validation.how.regularizations, self.search.regularization
         if not isinstance(ridge, str):

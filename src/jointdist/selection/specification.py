@@ -108,8 +108,7 @@ class Candidate:
     scores : array of shape (l,)
         The criterion for each ridge, the lower the better; NaN where it is undefined.
     errors : array of shape (l,)
-        The standard errors of the scores over the folds; NaN for a single fold, and of
-        maximum likelihood.
+        The standard errors of the scores over the folds; NaN for a single fold.
     rank_x, rank_y : int
         The ranks.
     seconds : float
@@ -125,6 +124,9 @@ class Candidate:
     located : tuple of float, optional
         Of maximum likelihood: the weights of outcomes, and of their squares and products,
         among the functions of Y.
+    folds : int, optional
+        The number of folds that it is scored on; None if on all of them. Scores on other folds
+        cannot be compared.
     """
 
     regularizations: Vector = field(repr=False)
@@ -140,6 +142,7 @@ class Candidate:
     scales: str = ""
     degree: int | None = None
     located: tuple[float, float] | None = None
+    folds: int | None = None
 
     @property
     def score(self) -> float:
@@ -209,6 +212,9 @@ class Selected:
         names = ("kernel_x", "kernel_y", "degree")
         what = {name: getattr(chosen, name) for name in names}
         choice = ", ".join(f"{name}={value!r}" for name, value in what.items() if value)
+        if chosen.located is not None and chosen.kernel_y is None:
+            a, b = chosen.located
+            choice += f", functions of Y: ranks + {a:g} outcomes + {b:g} squares"
         return (
             f"Selected({choice}, regularization={self.regularization:.3g}: {self.criterion} "
             f"{self.score:.4g} on {self.rows:,} rows in {self.folds} folds, best of "
@@ -218,7 +224,9 @@ class Selected:
     def to_frame(self) -> Any:
         """Return all candidates as a DataFrame, with a row for each ridge.
 
-        With the columns of :class:`Candidate`, and ``chosen``.
+        With the columns of :class:`Candidate`, and ``chosen``. Scores can be compared if
+        their number of ``folds`` is the same: where candidates are many, the first scores are
+        those on one fold.
         """
         columns: dict[str, list[Any]] = {}
         for number, candidate in enumerate(self.candidates):
@@ -235,7 +243,7 @@ class Selected:
                     ("weight_outcomes", "weight_squares"), candidate.located, strict=True
                 )
             common |= {"rank_x": candidate.rank_x, "rank_y": candidate.rank_y}
-            common |= {"seconds": candidate.seconds}
+            common |= {"seconds": candidate.seconds, "folds": candidate.folds or self.folds}
             for i in range(len(candidate.scores)):
                 row = common | {
                     "regularization": float(candidate.regularizations[i]),
