@@ -21,7 +21,8 @@ def slow_cuts(Z, w, most):
         z, share = Z[rows], w[rows]
         centre = share @ z / share.sum()
         spread = share @ (z - centre) ** 2
-        direction = int(spread.argmax()) if len(rows) > 1 else 0
+        differ = [i for i in range(z.shape[1]) if len(np.unique(z[:, i])) > 1]
+        direction = max(differ or [0], key=lambda i: spread[i])
         order = np.argsort(z[:, direction])
         column, reached = z[order, direction], np.cumsum(share[order])
         at = column[np.searchsorted(reached, reached[-1] / 2)]
@@ -119,3 +120,10 @@ def test_deep_trees(levels):
     assert tree.depth == levels
     assert_array_equal(tree.locate(Z), slow_leaves(tree, Z))
     assert np.unique(tree.locate(Z)).size == levels + 1
+
+
+def test_columns_of_equal_numbers_do_not_stop_the_cuts():
+    """Their spread is rounding, which may be the largest."""
+    rng = np.random.default_rng(0)
+    Z = np.column_stack([1e-3 * rng.normal(size=300), np.full(300, 1e16 / 3)])
+    assert grow_tree(Z, rng.random(300), 300).leaves == 300

@@ -1,6 +1,7 @@
 """Maximum likelihood for several outcomes: theorems, Bayes' rule, edge cases."""
 
 import pickle
+import warnings
 from functools import partial
 
 import numpy as np
@@ -207,3 +208,50 @@ def test_noise_is_the_marginal():
     found = jd.JointDistribution(positivity="exponential", random_state=0, verbose=0)
     new = rng.normal(size=(300, 2)), rng.normal(size=(300, 2))
     assert abs(found.fit(X, Y).score(*new)) < 0.03
+
+
+@pytest.mark.parametrize("value", [1.0, 0.1, 2024.0])
+def test_a_constant_column_changes_nothing(value):
+    X, Y = sample(300)
+    zero, found = (
+        model().fit(X, np.column_stack([Y, np.full(300, c)])) for c in (0.0, value)
+    )
+    assert found.solution_.intercept.size == zero.solution_.intercept.size == 300
+    assert_allclose(found.predict(X)[:, :2], zero.predict(X)[:, :2], atol=1e-9)
+    assert_allclose(found.predict(X)[:, 2], value)
+
+
+@pytest.mark.parametrize("positivity", ["exponential", "projected"])
+def test_a_column_that_is_constant_but_for_a_row_does_not_decide(positivity):
+    """Held out or not, it is compared in its own unit, wherever its values lie."""
+    X, Y = sample(150)
+    scores = []
+    for value in (0.0, 1.0, 0.1):
+        flag = np.r_[np.full(149, value), value + 1]
+        table = np.column_stack([Y, flag])
+        found = jd.JointDistribution(positivity=positivity, random_state=0, verbose=0)
+        scores.append(found.fit(X, table).selection_.score)
+    assert_allclose(scores, scores[0], rtol=1e-6)
+    assert scores[0] < 10
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_marginals_are_exact_for_uneven_weights_and_tiny_ridges(seed):
+    X, Y = sample(150)
+    weights = np.exp(4 * np.random.default_rng(seed).normal(size=150))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", jd.ToleranceWarning)  # of the optimum
+        found = model(regularization=1e-6).fit(X, Y, weights)
+    share = weights / weights.sum()
+    assert_allclose(share @ found.given(X).weights(), share, rtol=1e-6)
+    assert_allclose(found.given(y=Y).weights().sum(axis=1), 1, rtol=1e-6)
+    assert found.solution_.certificate.feasibility < 1e-6
+
+
+def test_x_given_rows_of_the_sample_is_bayes_rule_whatever_the_rank_of_y():
+    X, Y = sample(400)
+    rng = np.random.default_rng(0)
+    Y = np.column_stack([Y, rng.standard_t(1.5, size=(400, 6))])
+    found = model(max_rank=40, tol=0.5).fit(X, Y)
+    posterior = found.ratio(X, Y, grid=True).T / 400
+    assert_allclose(found.given(y=Y).weights(), posterior, atol=1e-9)

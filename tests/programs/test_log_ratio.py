@@ -13,6 +13,7 @@ from strategies import seeds
 from jointdist.data.executor import Executor
 from jointdist.programs import Blocks, LogRatioProblem, Status, maximum_likelihood
 from jointdist.programs._intercepts import (
+    Intercepts,
     TiltedRows,
     best_intercepts,
     cell_probabilities,
@@ -319,7 +320,8 @@ def test_intercepts_make_the_marginal_exact_for_any_coefficients(seed):
     n, K, r = 60, 9, 4
     tilts, functions = 3 * rng.normal(size=(n, r)), rng.normal(size=(K, r))
     shares, weights = rng.dirichlet(np.ones(K)), rng.dirichlet(np.ones(n))
-    beta = best_intercepts([TiltedRows(tilts, weights)], functions, shares)
+    beta, error = best_intercepts([TiltedRows(tilts, weights)], functions, shares)
+    assert error <= 1e-9
     P = cell_probabilities(tilts @ functions.T + beta, shares)
     assert_allclose(weights @ P, shares, rtol=1e-8)
     assert_allclose(shares @ beta, 0, atol=1e-9)
@@ -358,3 +360,29 @@ def test_an_empty_cell_and_a_start_of_another_shape_are_refused():
     with pytest.raises(ValueError, match="`start` must be of shape"):
         maximum_likelihood(problem, 0.1, start=start)
     assert F.shape[1] == 6
+
+
+@pytest.mark.parametrize("evaluations", [2, 5, 30])
+@pytest.mark.parametrize("spread", [0.0, 3.0])
+def test_intercepts_are_solved_for_where_rows_are_sure_of_their_cells(evaluations, spread):
+    """Second derivatives vanish there."""
+    rng = np.random.default_rng(evaluations)
+    n = 80
+    F = rng.normal(size=(n, 30))
+    U = rng.normal(size=(n, 20)) * 3
+    weights = np.exp(spread * rng.normal(size=n))
+    U -= weights @ U / weights.sum()
+    own = LogRatioProblem(Blocks(n, 30, lambda r: F[r]), np.arange(n), U, weights)
+    found = maximum_likelihood(own, 1e-9, max_evaluations=evaluations)
+    assert found.certificate.feasibility < 1e-6
+    at = own.evaluate(found.value, found.intercept, 1e-9)
+    assert_allclose(at.cells / own.shares, 0, atol=1e-5)
+
+
+def test_what_is_not_solved_for_is_not_certified(monkeypatch):
+    module = "jointdist.programs.log_ratio.best_intercepts"
+    monkeypatch.setattr(module, lambda *given: Intercepts(given[-1], 0.5))
+    found = maximum_likelihood(instance(0)[0], 0.1)
+    assert found.status is Status.INEXACT
+    assert found.certificate.gap == np.inf
+    assert "marginal of Y is off by up to 0.5" in found.sentence

@@ -273,7 +273,8 @@ def as_weights(weights: object, rows: Rows) -> Vector | None:
         total = float(values.sum())
     sane = np.finfo(np.float64).tiny <= total < np.inf
     require(sane, where, name, "of a sum that can be divided by", total)
-    return values
+    nothing = values < np.finfo(np.float64).tiny  # products with them would be lost
+    return np.where(nothing, 0.0, values) if (nothing & (values > 0)).any() else values
 
 
 def _source(data: Any, where: str, name: str) -> Any:

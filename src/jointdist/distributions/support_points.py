@@ -28,6 +28,7 @@ __all__ = [
 _MOST_VALUES = 30  # distinct values of a discrete numeric variable; a round number
 _MOST_CATEGORIES = 4096  # the same for rows with categories: a memory budget
 _GROUP = 2048  # distributions worked on at a time: a memory budget
+_ROUNDING = 8 * np.finfo(np.float64).eps  # a spread that is none, relative to the numbers
 _REPEATED = 3  # times that a value of a discrete numeric variable is taken, on average
 
 
@@ -53,8 +54,10 @@ def standard_deviations(points: Vector, weights: Vector) -> Vector:
         Their weights.
     """
     share = weights / weights.sum()
-    found: Vector = np.sqrt(share @ (points - share @ points) ** 2)
-    return np.where(found > 0, found, 1.0)
+    away = points - points[share.argmax()]  # zero for equal numbers, without rounding
+    found: Vector = np.sqrt(share @ (away - share @ away) ** 2)
+    rounding = _ROUNDING * np.abs(points[share > 0]).max(axis=0)
+    return np.where(found > rounding, found, 1.0)
 
 
 @dataclass(frozen=True, eq=False)

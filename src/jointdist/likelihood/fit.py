@@ -1,7 +1,7 @@
 """The fit of a log-linear ratio to paired rows, given functions of both sides and a ridge."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -28,6 +28,7 @@ from jointdist.lowrank.factor import Landmarks
 from jointdist.lowrank.features import FeatureMap
 from jointdist.programs import (
     Blocks,
+    Intercepts,
     LogRatioProblem,
     LogRatioSolution,
     TiltedRows,
@@ -185,8 +186,8 @@ def log_ratio_of(
 
 def exact_marginal(
     found: LogRatio, conditions: TiltQueries, sample: Sample, executor: Executor
-) -> LogRatio:
-    """Return the log-ratio with intercepts at which the marginal of Y is exact over rows.
+) -> Intercepts:
+    """Return the intercepts at which the marginal of Y is exact over rows.
 
     Parameters
     ----------
@@ -209,7 +210,4 @@ def exact_marginal(
         return TiltedRows(t, like(w / total, t), trust)
 
     rows = executor.map(part, sample.x)
-    return replace(
-        found,
-        intercept=best_intercepts(rows, found.functions, found.shares, found.intercept),
-    )
+    return best_intercepts(rows, found.functions, found.shares, found.intercept)

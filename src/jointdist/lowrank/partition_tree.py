@@ -145,12 +145,14 @@ def grow_tree(Z: Vector, w: Vector, most: int, *, within: float = 0.0) -> Partit
         away = z - share @ z / share.sum()
         away *= away
         spread = share @ away
-        direction = int(spread.argmax())
-        ends = _halves(z[:, direction], None if counted else share)
-        if ends is not None:
+        for direction in np.argsort(-spread, kind="stable"):
+            ends = _halves(z[:, direction], None if counted else share)
+            if ends is None:  # equal numbers, whose spread is rounding
+                continue
             cut = _between(*ends, within)
             widest = -float(spread[direction])
-            heapq.heappush(heap, (widest, node, direction, ends[0], cut, z, share))
+            heapq.heappush(heap, (widest, node, int(direction), ends[0], cut, z, share))
+            return
 
     put(0, Z, w)
     cells = 1

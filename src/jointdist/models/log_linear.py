@@ -67,6 +67,10 @@ class LogLinearJoint(FittedJoint):
     nearby : FeatureMap, optional
         The features of the log-ratio, or the first of many, by which novelty is measured; None
         if they are those of the moments.
+    least_y : float, default=1
+        The least share of the kernel of a support point of Y that the functions of the moments
+        represent. X given Y reverts to the marginal only below it: not at the sample, whatever
+        their rank.
     """
 
     solution: LogRatioSolution
@@ -78,6 +82,7 @@ class LogLinearJoint(FittedJoint):
     errors: tuple[float, float] = (0.0, 0.0)
     regions: Regions | None = None
     nearby: FeatureMap | None = None
+    least_y: float = 1.0
 
     @property
     def features_nearby(self) -> Features:
@@ -112,7 +117,7 @@ class LogLinearJoint(FittedJoint):
             _NONE,
             self.problem.executor,
             encoding,
-            trusted=TRUSTED * (1 - basis.relative_error),
+            trusted=min(TRUSTED * (1 - basis.relative_error), self.least_y),
             most=self.most[1],
             locator=self._locator,
             count=self.cells.rank,

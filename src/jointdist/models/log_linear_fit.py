@@ -49,6 +49,8 @@ from jointdist.projection.support_error import (
 )
 from jointdist.selection.specification import Selection
 
+_ENERGY = "energy", "crps", "energy_score"  # names of one score, by which ridges are chosen
+
 __all__ = ["fit_log_linear", "may_adapt", "more_landmarks"]
 
 
@@ -139,10 +141,13 @@ def fit_log_linear(
         nearby=_nearby(low, problem.x.map),
     )
     seen = kept.seen(joint.features_nearby, lambda rows: joint.conditions(rows).novelty())
-    joint = replace(joint, seen=seen)
-    found = exact_marginal(joint.log_ratio, joint.conditions(sample.x), sample, executor)
+    novelty = joint.of_x(joint.cells.points.rows).conditions.novelty()
+    joint = replace(joint, seen=seen, least_y=float(np.clip(1 - novelty.max(), 0.0, 1.0)))
+    beta = exact_marginal(joint.log_ratio, joint.conditions(sample.x), sample, executor)
     joint = replace(
-        joint, log_ratio=found, solution=replace(solution, intercept=found.intercept)
+        joint,
+        log_ratio=replace(joint.log_ratio, intercept=beta.values),
+        solution=solution.with_intercepts(beta),
     )
     return replace(joint, errors=(_error_y(joint), _error_x(joint)))
 
@@ -222,7 +227,7 @@ def may_adapt(
         What is kept of the sample.
     """
     how = Selection() if selection is None else selection
-    plain = how.criterion in ("energy", "crps") and how.regularizations is None
+    plain = how.criterion in _ENERGY and how.regularizations is None
     return isinstance(regularization, str) and plain and not kept.dependent
 
 

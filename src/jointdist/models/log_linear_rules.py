@@ -5,6 +5,8 @@ from typing import Any, Protocol
 from jointdist._rules import is_number, require
 from jointdist.models.kept_sample import KeptSample
 
+_LARGEST = 1e30  # ridges beyond overflow in single precision
+
 __all__ = ["require_all_rows", "require_likelihood", "require_sums"]
 
 
@@ -30,10 +32,10 @@ def require_likelihood(where: str, model: _Parameters) -> None:
     require(
         exact, where, "marginals", '"exact" for positivity "exponential"', model.marginals
     )
-    positive = is_number(ridge, least=0) and ridge > 0
+    positive = is_number(ridge, least=0) and 0 < ridge <= _LARGEST
     good = ridge == "auto" if isinstance(ridge, str) else positive
     auto = "" if where.endswith("refit") else ' or "auto"'  # refits select no ridge
-    rule = f'a positive number{auto} for positivity "exponential"'
+    rule = f'a positive number up to {_LARGEST:g}{auto} for positivity "exponential"'
     require(good, where, "regularization", rule, ridge)
 
 

@@ -5,7 +5,12 @@ maximum likelihood of a log-linear ratio, one logistic regression. None depends 
 data. Costs are stated per step, with :math:`m_Y m_X` coefficients.
 """
 
-from jointdist.programs._intercepts import TiltedRows, best_intercepts, cell_probabilities
+from jointdist.programs._intercepts import (
+    Intercepts,
+    TiltedRows,
+    best_intercepts,
+    cell_probabilities,
+)
 from jointdist.programs.embedding import embedding
 from jointdist.programs.feature_blocks import Blocks
 from jointdist.programs.grid import grid_positive
@@ -26,6 +31,7 @@ from jointdist.programs.tightened import tightened
 __all__ = [
     "Blocks",
     "Certificate",
+    "Intercepts",
     "LogRatioProblem",
     "LogRatioSolution",
     "LogisticSolution",

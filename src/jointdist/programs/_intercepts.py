@@ -2,7 +2,9 @@ r"""The intercepts of cells at which the marginal of Y is that of the sample.
 
 For given log-ratios but for :math:`\beta`, the mean over rows of :math:`p(k \mid x_i)` is
 :math:`p_k` where the likelihood is largest in :math:`\beta`. Newton's method, with a
-:math:`K \times K` system a step; rows are worked on wherever they are.
+:math:`K \times K` system a step. Where rows are so sure of their cells that second derivatives
+vanish, steps are bounded; where none is an improvement, generalised iterative scaling takes
+over, which never makes it worse. Rows are worked on wherever they are.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,15 +26,33 @@ from jointdist._array import (
 )
 from jointdist.data.executor import Executor
 
-__all__ = ["TiltedRows", "best_intercepts", "cell_probabilities"]
+__all__ = ["Intercepts", "TiltedRows", "best_intercepts", "cell_probabilities"]
 
 _EXACT = 1e-12  # the error of a share, relative to it, at which Newton's method ends
-_STEPS = 50  # as good as no limit: each doubles the digits
+_STEPS = 200  # as good as no limit: near the end each doubles the digits
+_FARTHEST = 32.0  # what a step may add to an intercept whose second derivative vanishes
 _ROWS = 1 << 12  # rows worked on at a time: 4 MB for 128 cells
 _DEVICE_ROWS = 1 << 18  # the same on an accelerator: 0.4 GB for 200 cells
 _CURVED = 16  # parts of many rows that second derivatives are taken of: a time budget
 _NEARLY = 1e-9  # the error below which it may not grow: that is rounding
-_LIFT = 1e-12  # of the trace, where the system is singular: cells that no row tells apart
+_LIFT = (
+    1e-12  # of the diagonal, where the system is singular: cells that no row tells apart
+)
+
+
+class Intercepts(NamedTuple):
+    """Intercepts, and how exact the marginal of Y is with them.
+
+    Attributes
+    ----------
+    values : array of shape (K,)
+        The intercepts.
+    error : float
+        The largest error of a share, relative to it.
+    """
+
+    values: Vector
+    error: float
 
 
 class TiltedRows(NamedTuple):
@@ -90,7 +110,7 @@ def best_intercepts(
     functions: Matrix,
     shares: Vector,
     start: Vector | None = None,
-) -> Vector:
+) -> Intercepts:
     r"""Return the intercepts with which the mean probabilities are the shares.
 
     Parameters
@@ -107,7 +127,7 @@ def best_intercepts(
     parts = [part for each in rows for part in each.split()]
     counted = [float(array_namespace(w).sum(w)) for w in (part.counted for part in parts)]
     if not sum(counted) > 0:  # all rows have the marginal
-        return np.zeros(len(shares))
+        return Intercepts(np.zeros(len(shares)), 0.0)
     dual = _Dual(parts, sum(counted), functions, shares)
     beta = np.zeros(len(shares)) if start is None else start - shares @ start
     value, mean = dual.value(beta)
@@ -120,18 +140,31 @@ def best_intercepts(
         if error <= _EXACT:
             break
         step = _solved(dual.curvature(beta), shares - mean)
-        step -= shares @ step
-        slope, length = float((shares - mean) @ step), 1.0
-        while length > _EXACT:
-            new = beta + length * step
-            found, moved = dual.value(new)
-            if found <= value - 1e-4 * length * slope + 1e-14 * abs(value):
-                break
-            length /= 2
-        if length <= _EXACT:
+        found = _lower(dual, beta, value, mean, step)
+        if found is None:
+            floor = np.finfo(float).tiny
+            found = _lower(
+                dual, beta, value, mean, np.log(shares / np.maximum(mean, floor))
+            )
+        if found is None:
             break
-        beta, value, mean = new, found, moved
-    return best - shares @ best
+        beta, value, mean = found
+    return Intercepts(best - shares @ best, least)
+
+
+def _lower(
+    dual: "_Dual", beta: Vector, value: float, mean: Vector, step: Vector
+) -> tuple[Vector, float, Vector] | None:
+    """Return a point on the way of a step where the value is lower; None if there is none."""
+    step = step - dual.shares @ step
+    slope, length = float((dual.shares - mean) @ step), 1.0
+    while length > _EXACT:
+        new = beta + length * step
+        found, moved = dual.value(new)
+        if found <= value - 1e-4 * length * slope + 1e-14 * abs(value):
+            return new, found, moved
+        length /= 2
+    return None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -209,14 +242,24 @@ class _Dual:
 
 
 def _solved(H: Matrix, g: Vector) -> Vector:
-    """Return the step of a system that is singular along the constant."""
-    H = H + np.full_like(H, np.trace(H) / H.size)
-    lift = 0.0
-    for _ in range(3):
+    """Return the step of a system that is singular along the constant.
+
+    Its diagonal is raised where it is so small that the step would be longer than
+    any function is nearly quadratic.
+    """
+    D = np.maximum(np.diag(H), np.abs(g) / _FARTHEST + np.finfo(float).tiny)
+    unit = 1 / np.sqrt(D)
+    S = H * np.multiply.outer(unit, unit)
+    constant = 1 / unit
+    constant /= np.sqrt(constant @ constant)
+    S += np.multiply.outer(constant, constant)
+    lift = _LIFT
+    np.fill_diagonal(S, 1 + constant * constant)
+    for _ in range(4):
         try:
-            step: Vector = np.asarray(cho_solve(cho_factor(H + lift * np.eye(len(H))), g))
+            factor = cho_factor(S + lift * np.eye(len(S)))
         except LinAlgError:
-            lift = max(1e3 * lift, _LIFT * float(np.trace(H)))
+            lift *= 1e3
         else:
-            return step
-    return g / np.maximum(np.diag(H), np.finfo(float).tiny)
+            return np.asarray(unit * cho_solve(factor, unit * g))
+    return g / D

@@ -118,8 +118,8 @@ def _remaining(values: list[float]) -> float:
     It is Aitken's extrapolation over a few steps, since single ones are uneven.
     """
     w = min(_WINDOW, (len(values) - 1) // 3)
-    if w == 0:
-        return 0.0
+    if w == 0:  # too few to tell: as much as in the last step
+        return values[-2] - values[-1] if len(values) > 1 else 0.0
     before, last = values[-1 - 2 * w] - values[-1 - w], values[-1 - w] - values[-1]
     return last * last / (before - last) if last < before else np.inf
 

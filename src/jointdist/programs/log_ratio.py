@@ -17,7 +17,7 @@ The intercepts :math:`\beta` are free. At those that are best for a given :math:
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 
 import numpy as np
@@ -34,7 +34,7 @@ from jointdist._array import (
 from jointdist._cached import Cached, cached
 from jointdist._rules import Text, is_number, is_whole, require
 from jointdist.data.executor import one_blas_thread
-from jointdist.programs._intercepts import TiltedRows, best_intercepts
+from jointdist.programs._intercepts import Intercepts, TiltedRows, best_intercepts
 from jointdist.programs._lbfgs import Inverse, lbfgs
 from jointdist.programs._log_ratio_curvature import near_inverse
 from jointdist.programs._log_ratio_sums import Evaluation, LikelihoodSums
@@ -48,6 +48,8 @@ _MOST = 100  # evaluations at most: five times as many as any trial took at 1e-3
 # of cells. A time budget: with 100 cells eight times as many saved no evaluation.
 _CURVED, _OF_CELLS = 128, 4
 _WHERE = "maximum_likelihood"
+# The largest error of a share, relative to it, with which marginals count as exact.
+INTERCEPTS_SOLVED = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,25 +157,45 @@ class LogRatioSolution(Solution):
         The coefficients :math:`W`.
     objective, status, certificate, multipliers, iterations
         As in :class:`Solution`. The iterations are evaluations; the certified gap is the
-        largest share of :math:`J(0) - J^*` that may be missing.
+        largest share of :math:`J(0) - J^*` that may be missing; the feasibility is the largest
+        error of the marginal of Y, relative to a share.
     intercept : array of shape (K,)
         The intercepts :math:`\beta`; their mean, weighted by the shares of cells, is zero.
     missing : float, default=nan
         The share of :math:`J(0) - J^*` that the last steps foretell to be missing: an
-        estimate, where the certified gap is a bound.
+        estimate, where the certified gap is a bound. Infinite if steps foretell nothing.
     """
 
     intercept: Vector = field(default_factory=lambda: np.zeros(1))
     missing: float = np.nan
 
+    def with_intercepts(self, found: Intercepts) -> "LogRatioSolution":
+        """Return the solution with other intercepts; inexact where they are not solved for."""
+        failed = found.error > INTERCEPTS_SOLVED
+        return replace(
+            self,
+            intercept=found.values,
+            certificate=replace(self.certificate, feasibility=found.error),
+            status=Status.INEXACT if failed else self.status,
+        )
+
     @property
     def sentence(self) -> str:
         """How maximum likelihood ended, with the remedy."""
+        error = self.certificate.feasibility
+        if error > INTERCEPTS_SOLVED:
+            return (
+                "The intercepts could not be solved for: the marginal of Y is off by up to "
+                f"{error:.2g} times a share. Raise `regularization`."
+            )
         if self.status is not Status.INEXACT:
             return str(self.status.value)
+        share = (
+            f"about {self.missing:.1%}" if np.isfinite(self.missing) else "an unknown share"
+        )
         return (
             f"Maximum likelihood ended after {self.iterations} evaluations, before it had "
-            f"converged: about {self.missing:.1%} of the gain over independence may be missing. "
+            f"converged: {share} of the gain over independence may be missing. "
             "A larger `regularization` converges sooner."
         )
 
@@ -262,27 +284,31 @@ def maximum_likelihood(
         end = lbfgs(f, first, tol=tol, most=max_evaluations, zero=0.0)
         W, beta = end.at[: r * m].reshape(r, m), end.at[r * m :]
         status = Status.OPTIMAL if end.converged else Status.INEXACT
-        missing = end.decrement / max(end.decrement - end.value, np.finfo(float).tiny)
+        missing = np.inf
+        if np.isfinite(end.decrement):
+            missing = end.decrement / max(end.decrement - end.value, np.finfo(float).tiny)
         if not certify:
             beta = beta - shares @ beta
             own = Certificate(gap=np.inf)
             return LogRatioSolution(
                 W, end.value, status, own, {}, end.evaluations, beta, missing
             )
-        beta = best_intercepts(problem.tilted(W), problem.functions, shares, beta)
-        at = problem.evaluate(W, beta, ridge)
-    gap = float(np.sum(at.slope * at.slope)) / (2 * ridge)
+        best = best_intercepts(problem.tilted(W), problem.functions, shares, beta)
+        at = problem.evaluate(W, best.values, ridge)
+    solved = best.error <= INTERCEPTS_SOLVED  # else the gradient bounds nothing
+    gap = float(np.sum(at.slope * at.slope)) / (2 * ridge) if solved else np.inf
     terms = float(np.abs(ridge * W).max(initial=0.0))
     steepest = float(np.abs(at.slope).max(initial=0.0))
     certificate = Certificate(
         stationarity=steepest / max(terms, steepest, np.finfo(float).tiny),
-        feasibility=float(np.abs(at.cells).max()),
-        gap=gap / (gap - at.value) if gap > 0 else 0.0,
+        feasibility=best.error,
+        gap=gap / (gap - at.value) if 0 < gap < np.inf else gap,
     )
     evaluations = end.evaluations + 1
-    return LogRatioSolution(
-        W, at.value, status, certificate, {}, evaluations, beta, missing
+    found = LogRatioSolution(
+        W, at.value, status, certificate, {}, evaluations, missing=missing
     )
+    return found.with_intercepts(best)
 
 
 def _check(

@@ -136,6 +136,9 @@ def select_likelihood(
     how = Selection() if search.selection is None else search.selection
     rule = 'another for positivity "exponential", whose ratio is not linear'
     require(how.criterion != "ratio", search.where, "criterion", rule, how.criterion)
+    least = min(how.regularizations or (1.0,))
+    rule = 'positive for positivity "exponential"'
+    require(least > 0, search.where, "regularizations", rule, least)
     if search.selection is None and sample.folds is None:
         how = replace(how, cv=_folds(min(sample.n, how.rows)))
     with progress(f"{search.where}: kernel and ridge", verbose=search.verbose) as tell:
