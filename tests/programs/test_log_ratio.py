@@ -1,5 +1,7 @@
 """Maximum likelihood of a log-linear ratio: its theorems, and second-order oracles."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -386,3 +388,10 @@ def test_what_is_not_solved_for_is_not_certified(monkeypatch):
     assert found.status is Status.INEXACT
     assert found.certificate.gap == np.inf
     assert "marginal of Y is off by up to 0.5" in found.sentence
+
+
+def test_evaluations_can_be_watched():
+    own, seen = instance(1)[0], []
+    found = maximum_likelihood(replace(own, watch=seen.append), 1e-3, certify=False)
+    assert len(seen) == found.iterations
+    assert min(seen) == found.objective

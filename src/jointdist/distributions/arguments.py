@@ -180,6 +180,6 @@ def reported(report: Projection | None) -> Projection:
     """
     if report is None:
         rule = 'of a model with positivity "projected" or "isotonic"'
-        where, got = "Conditional.projection", Text("not projected")
+        where, got = "Conditional.projection", Text("not projected: nothing was moved")
         raise ValueError(refusal(where, "the distribution", rule, got))
     return report

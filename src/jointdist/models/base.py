@@ -193,7 +193,9 @@ class DistributionEstimator(RegressorMixin, ExactUpdates):
         """Return the model with another ridge or other constraints, without a pass over rows.
 
         Landmarks and moments are those that the model has, so that a path of ridges costs
-        little more than one. The model itself stays as it is.
+        little more than one. The model itself stays as it is. Only ``"exponential"`` positivity
+        passes over the rows again, as its likelihood is no function of moments; where no ridge
+        was selected for it or is given, one is.
 
         Parameters
         ----------

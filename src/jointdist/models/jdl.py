@@ -108,18 +108,10 @@ class JointDistribution(JointEstimator):
         condition, and reverts to the marginal out of distribution.
         ``"exponential"``: another model, whose log-ratio is linear in the functions of both
         sides. Its penalised likelihood is the largest, so that distributions are proper
-        without a projection, and both marginals are exact. The fit is an iteration, and no
-        sum: it cannot be updated, but ``refit`` to other positivity. It sees Y in cells: at
-        most 512 of one column, and of several at most 2,048 up to 5,000 rows, 1,024 beyond.
-        If ``kernel_y`` is ``"auto"``, the 24 functions of one column are those of an
-        exponential kernel on ranks, the 48 of several those of a Gaussian kernel of
-        standardised outcomes, perhaps with outcomes, squares and products. X has at most
-        2,000 functions, or 25 times the root of the number of rows, up to 6,000.
-        ``marginals`` must be ``"exact"``, and the ridge a positive number or ``"auto"``.
-        Then ``selection`` compares coarse fits by their energy scores, by default in five
-        folds up to 700 rows, in three up to 3,000, and beyond on a third of the rows; the
-        fit stops as early as those do, and from 2,000 to 100,000 rows the ridge is chosen
-        again with all of them.
+        without a projection, both marginals are exact, and X given Y is Bayes' rule. The fit
+        is an iteration, and no sum: it cannot be updated, but `refit` turns it into a model
+        that can. ``marginals`` must be ``"exact"``, and the ridge positive or ``"auto"``. See
+        ``docs/likelihood.md`` for its cells and functions, and what is chosen.
         ``"isotonic"``: as ``"projected"``, for distributions of one numeric column, by the
         nearest cdf. That never raises the CRPS, whatever the outcome, if Y has at most 2,048
         distinct values; of more, neighbouring values are taken together.

@@ -111,7 +111,8 @@ class JointEstimator(DistributionEstimator):
             The number of permutations of the test.
         random_state : int, Generator, RandomState, default=0
             The seed of the permutations, and of the choice of rows: at most 20,000 are
-            permuted, and 4,096 used for the mutual information.
+            permuted, and 4,096 used for the mutual information, all of them by models of
+            ``"exponential"`` positivity.
         """
         check_is_fitted(self)
         where = f"{self._name}.dependence"

@@ -43,6 +43,8 @@ class Selection(Parametric):
         of scikit-learn, which gets ``groups``, or as pairs of arrays of row indices, of which
         the second are held out: each row once at most. Rows that depend on each other belong
         to one fold. What holds for kernels and ridge holds for the ridge of projections, too.
+        Without a ``Selection``, models may split few rows more often, and with
+        ``positivity="exponential"`` many rows less often.
     rows : int, default=4096
         The largest number of rows that take part in the selection; of more, a random
         subsample. The model is then fitted to all rows once.
@@ -163,7 +165,8 @@ class Selected:
         All candidates, in the order in which they were tried.
     best, ridge : int
         The index of the chosen candidate and of its ridge: the largest ridge that is nearly
-        as good as the best, since tiny ridges are erratic where there are no rows.
+        as good as the best, since tiny ridges are erratic where there are no rows; of maximum
+        likelihood the best.
     criterion : str
         The criterion that was minimised.
     rows, folds : int
