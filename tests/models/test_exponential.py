@@ -430,3 +430,14 @@ def test_models_are_updated_as_sums_and_turned_back():
     again = sums.refit(positivity="exponential")
     assert again.moments_.count == 200
     assert_allclose(again.predict(X), found.fit_like(X, y).predict(X), atol=1e-6)
+
+
+def test_no_number_is_impossible():
+    """Beyond it would be told apart from the truth by no sample of that size."""
+    x = np.linspace(0, 1, 200)[:, None]
+    y = 20 * x[:, 0]
+    found = model(Gaussian(0.1), regularization=1e-8).fit(x, y)
+    weights = found.given(x).weights()
+    assert weights.min() >= 0.99 / 200**3
+    assert weights.min() < 1e-6
+    assert jd.scores.log_score(found.given([[0.1]]), [19.0])[0] < 20

@@ -112,10 +112,13 @@ class TiltQueries(Queries):
     nearby : Features
         The features by which novelty is measured. They may be finer than those of the basis,
         which represent moments: rows in the tails are far from the landmarks of these.
+    surest : float, default=1
+        The largest trust.
     """
 
     log_ratio: LogRatio
     nearby: Features
+    surest: float = 1.0
 
     @property
     def width(self) -> int:
@@ -139,6 +142,7 @@ class TiltQueries(Queries):
         found, novelty = np.ones(z.shape[0]), np.empty(0)
         if self.trusted:
             found, novelty = self.trust(z, z)
+        found *= self.surest
         t = self.log_ratio.tilts(z)
         trust = like(found, t)[:, None]
         t = array_namespace(t).where(trust > 0, t * trust, 0.0)  # far away not finite

@@ -67,6 +67,8 @@ class LogLinearJoint(FittedJoint):
     nearby : FeatureMap, optional
         The features of the log-ratio, or the first of many, by which novelty is measured; None
         if they are those of the moments.
+    surest : float, default=1
+        The largest trust: the marginal has the rest of the weight everywhere.
     least_y : float, default=1
         The least share of the kernel of a support point of Y that the functions of the moments
         represent. X given Y reverts to the marginal only below it: not at the sample, whatever
@@ -82,6 +84,7 @@ class LogLinearJoint(FittedJoint):
     errors: tuple[float, float] = (0.0, 0.0)
     regions: Regions | None = None
     nearby: FeatureMap | None = None
+    surest: float = 1.0
     least_y: float = 1.0
 
     @property
@@ -191,6 +194,7 @@ class LogLinearJoint(FittedJoint):
             about=self.about_x,
             log_ratio=self.log_ratio,
             nearby=self.features_nearby,
+            surest=self.surest,
         )
 
     def ratios(self, z: Array) -> Matrix:

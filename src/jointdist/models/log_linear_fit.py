@@ -139,6 +139,7 @@ def fit_log_linear(
         (_most(problem.x.map, points_x), _most(problem.y.map, points_y)),
         regions=locator if isinstance(locator, Regions) else None,
         nearby=_nearby(low, problem.x.map),
+        surest=_surest(points_y, max(float(counted), sample.size)),
     )
     seen = kept.seen(joint.features_nearby, lambda rows: joint.conditions(rows).novelty())
     novelty = joint.of_x(joint.cells.points.rows).conditions.novelty()
@@ -273,6 +274,14 @@ def _watch(tell: Tell) -> Callable[[float], None]:
         tell(share, f"{count} evaluations, objective {objective:.4g}")
 
     return watch
+
+
+def _surest(points_y: SupportPoints, n: float) -> float:
+    """Return the largest trust: of numbers, no outcome is to be impossible.
+
+    The share of the marginal is less than can be seen in a sample of that size.
+    """
+    return 1.0 if points_y.encoding.all_categorical else 1 - (1 / n) ** 2
 
 
 def _nearby(low: Landmarks, coarse: Features) -> FeatureMap | None:

@@ -214,6 +214,7 @@ def _register_log_linear(schema: Schema) -> None:
         seen=Optional(Value(Seen)),
         regions=Added(Value(Regions)),
         nearby=Added(Value(FeatureMap)),
+        surest=Number(least=0, most=1),
         least_y=Number(least=0, most=1),
     )
 
