@@ -49,7 +49,7 @@ _MOST = 100  # evaluations at most: five times as many as any trial took at 1e-3
 _CURVED, _OF_CELLS = 128, 4
 _WHERE = "maximum_likelihood"
 # The largest error of a share, relative to it, with which marginals count as exact.
-INTERCEPTS_SOLVED = 1e-6
+_SOLVED = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +171,7 @@ class LogRatioSolution(Solution):
 
     def with_intercepts(self, found: Intercepts) -> "LogRatioSolution":
         """Return the solution with other intercepts; inexact where they are not solved for."""
-        failed = found.error > INTERCEPTS_SOLVED
+        failed = found.error > _SOLVED
         return replace(
             self,
             intercept=found.values,
@@ -183,7 +183,7 @@ class LogRatioSolution(Solution):
     def sentence(self) -> str:
         """How maximum likelihood ended, with the remedy."""
         error = self.certificate.feasibility
-        if error > INTERCEPTS_SOLVED:
+        if error > _SOLVED:
             return (
                 "The intercepts could not be solved for: the marginal of Y is off by up to "
                 f"{error:.2g} times a share. Raise `regularization`."
@@ -295,7 +295,7 @@ def maximum_likelihood(
             )
         best = best_intercepts(problem.tilted(W), problem.functions, shares, beta)
         at = problem.evaluate(W, best.values, ridge)
-    solved = best.error <= INTERCEPTS_SOLVED  # else the gradient bounds nothing
+    solved = best.error <= _SOLVED  # else the gradient bounds nothing
     gap = float(np.sum(at.slope * at.slope)) / (2 * ridge) if solved else np.inf
     terms = float(np.abs(ridge * W).max(initial=0.0))
     steepest = float(np.abs(at.slope).max(initial=0.0))
