@@ -66,8 +66,8 @@ The task of the study *famafrench* with 20,000 days: 4/5 for training, 1/5 to se
 and ridge by the loss, and 5,000 test days. *signed* and *projected* are `JointDistribution` with
 exact marginals; *boosting* is `HistGradientBoostingClassifier`, fitted to all 20,000 days, of which
 it holds out some for early stopping. Logistic loss, Eq. `eq:logisticloss`. *exponential* was run
-later than the others, with the sum of a Gaussian kernel of X and a wide one, which keeps the days of
-crises within reach; the length scales and ridges to choose from were found on splits 0 to 2."""
+later than the others, with the sum of a Gaussian kernel of X and a wide one, which keeps the days
+of crises within reach; the length scales and ridges to choose from were found on splits 0 to 2."""
 
 VECTOR = """\
 ## Multivariate distributions

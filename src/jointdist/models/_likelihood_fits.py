@@ -17,7 +17,7 @@ from jointdist.selection.kernel_search import Chosen, KernelSearch
 from jointdist.selection.likelihood_search import select_likelihood
 from jointdist.selection.specification import Selection
 
-__all__ = ["chosen_again", "most_likely", "serves_likelihood_first"]
+__all__ = ["chosen_again", "lacks_selection", "most_likely"]
 
 
 class _Parameters(KernelParameters, Protocol):
@@ -77,10 +77,10 @@ def most_likely(
         )
 
 
-def serves_likelihood_first(model: _Parameters, fit: Fit, kept: KeptSample) -> bool:
-    """Tell whether a ridge that was selected for a closed form is to serve the likelihood.
+def lacks_selection(model: _Parameters, fit: Fit, kept: KeptSample) -> bool:
+    """Tell whether the likelihood is to have a ridge that was selected for a closed form.
 
-    Then another is selected, but for rows that depend on each other, whose folds are not kept.
+    Another is selected then, but for rows that depend on each other, whose folds are not kept.
 
     Parameters
     ----------

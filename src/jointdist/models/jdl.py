@@ -31,8 +31,8 @@ from jointdist.models._kernel_fits import (
 )
 from jointdist.models._likelihood_fits import (
     chosen_again,
+    lacks_selection,
     most_likely,
-    serves_likelihood_first,
 )
 from jointdist.models.base import Fit
 from jointdist.models.coefficients import (
@@ -389,7 +389,7 @@ class JointDistribution(JointEstimator):
         same = centred == any(bool(to_numpy(basis.mean).any()) for basis in (x, y))
         bases = (x, y) if same else None
         fit, kept = self._fit, self._fitted.kept
-        if serves_likelihood_first(self, fit, kept):
+        if lacks_selection(self, fit, kept):
             data = PairedData.again(kept.all_rows, kept.encodings, fit.columns, fit.seed)
             fit = replace(fit, chosen=chosen_again(self._search(data), fit.chosen, data))
         return self._learn(kept, fit, self._reduction, bases)
