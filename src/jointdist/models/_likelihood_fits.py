@@ -10,8 +10,8 @@ from jointdist.models._arguments import PairedData
 from jointdist.models._kernel_fits import KernelParameters
 from jointdist.models.base import Fit
 from jointdist.models.coefficients import Problem
+from jointdist.models.fitted_joint import FittedJoint
 from jointdist.models.kept_sample import KeptSample
-from jointdist.models.log_linear import LogLinearJoint
 from jointdist.models.log_linear_fit import fit_log_linear, may_adapt, more_landmarks
 from jointdist.selection.kernel_search import Chosen, KernelSearch
 from jointdist.selection.likelihood_search import select_likelihood
@@ -37,7 +37,7 @@ def most_likely(
     ridge: float,
     low: Landmarks,
     sample: Sample,
-) -> LogLinearJoint:
+) -> FittedJoint:
     """Return the joint distribution whose log-ratio is linear in its coefficients.
 
     Parameters

@@ -12,7 +12,7 @@ from jointdist.data.executor import Executor, executor_for, executor_like
 from jointdist.data.sample import Sample
 from jointdist.kernels import Kernel
 from jointdist.lowrank.basis import Basis, double_orthogonal
-from jointdist.lowrank.factor import Landmarks, Pivoting
+from jointdist.lowrank.factor import Pivoting
 from jointdist.lowrank.moments import Moments
 from jointdist.lowrank.reduction import Reduced, reduce_sample
 from jointdist.models._arguments import (
@@ -42,10 +42,9 @@ from jointdist.models.coefficients import (
     path,
     solve,
 )
-from jointdist.models.joint import Joint, SolvedJoint, fit_joint, on_support
+from jointdist.models.joint import SolvedJoint, fit_joint, on_support
 from jointdist.models.joint_estimator import JointEstimator
 from jointdist.models.kept_sample import KeptSample, support_plan
-from jointdist.models.log_linear import LogLinearJoint
 from jointdist.models.log_linear_rules import (
     require_all_rows,
     require_likelihood,
@@ -341,7 +340,19 @@ class JointDistribution(JointEstimator):
         executor = executor_like(x.map.core, self.executor)
         problem = Problem(x, y, reduction.moments, kept.pairs, self.marginals, executor)
         problem = on_support(problem, kept)
-        joint = self._joint(problem, kept, fit, low=reduction.x, rows=sample)
+        if self.positivity == "exponential":
+            rows = kept.all_rows if sample is None else sample
+            own, what = self._ridge(fit.chosen, kept.size), (problem, kept, fit)
+            joint = most_likely(
+                self._name, self, *what, ridge=own, low=reduction.x, sample=rows
+            )
+        else:
+            ridge = self._ridges(problem, fit, kept.size)
+            most = self.grid_rows if self.positivity == "grid" else 0
+            grid = kept.pairs.choose(most, fit.seed)
+            solution = solve(problem, ridge, self.positivity, grid=grid)
+            solved = SolvedJoint(problem, solution, self.positivity, ridge, grid)
+            joint = fit_joint(solved, kept, both=self._both, judges=fit.judges)
         return self._keep(
             fit,
             joint,
@@ -356,27 +367,6 @@ class JointDistribution(JointEstimator):
             kernel_y_=fit.chosen.kernel_y,
             _reduction=reduction,
         )
-
-    def _joint(
-        self,
-        problem: Problem,
-        kept: KeptSample,
-        fit: Fit,
-        *,
-        low: Landmarks,
-        rows: Sample | None,
-    ) -> LogLinearJoint | Joint:
-        """Return the fitted joint distribution; all rows are needed by the likelihood alone."""
-        if self.positivity == "exponential":
-            rows = kept.all_rows if rows is None else rows
-            own, what = self._ridge(fit.chosen, kept.size), (problem, kept, fit)
-            return most_likely(self._name, self, *what, ridge=own, low=low, sample=rows)
-        ridge = self._ridges(problem, fit, kept.size)
-        most = self.grid_rows if self.positivity == "grid" else 0
-        grid = kept.pairs.choose(most, fit.seed)
-        solution = solve(problem, ridge, self.positivity, grid=grid)
-        solved = SolvedJoint(problem, solution, self.positivity, ridge, grid)
-        return fit_joint(solved, kept, both=self._both, judges=fit.judges)
 
     def _update(self, kept: KeptSample, sums: Moments | None) -> Self:
         assert sums is not None  # noqa: S101  # for type checkers
