@@ -309,6 +309,17 @@ def test_other_rows_with_the_same_kernels():
     [
         ({"regularization": 0.0}, "`regularization` must be a positive number"),
         ({"regularization": "loo"}, "`regularization` must be a positive number"),
+        (
+            {"regularization": 1e39},
+            "`regularization` must be a positive number up to 1e.30",
+        ),
+        (
+            {
+                "regularization": "auto",
+                "selection": jd.Selection(regularizations=[0.0, 0.1]),
+            },
+            "JointDistribution: `regularizations` must be positive for .* Got 0.0",
+        ),
         ({"regularization": np.ones(3)}, "`regularization` must be a positive number"),
         ({"marginals": "free"}, '`marginals` must be "exact" for positivity'),
     ],
@@ -441,3 +452,17 @@ def test_no_number_is_impossible():
     assert weights.min() >= 0.99 / 200**3
     assert weights.min() < 1e-6
     assert jd.scores.log_score(found.given([[0.1]]), [19.0])[0] < 20
+
+
+@pytest.mark.parametrize("positivity", ["exponential", "projected"])
+def test_weights_too_small_to_multiply_with_are_none(positivity):
+    X, y, _ = outcomes("numbers", 120)
+    none, tiny = np.ones(120), np.ones(120)
+    none[3], tiny[3] = 0.0, 1e-320
+    answers = [
+        jd.JointDistribution(positivity=positivity, random_state=0, verbose=0)
+        .fit(X, y, weights)
+        .predict(X)
+        for weights in (none, tiny)
+    ]
+    assert_array_equal(*answers)
