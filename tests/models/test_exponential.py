@@ -466,3 +466,18 @@ def test_weights_too_small_to_multiply_with_are_none(positivity):
         for weights in (none, tiny)
     ]
     assert_array_equal(*answers)
+
+
+def test_landmarks_nearby_keep_no_larger_array(monkeypatch):
+    most = 100
+    monkeypatch.setattr(
+        "jointdist.models.log_linear_fit.SETTINGS", replace(SETTINGS, nearby=most)
+    )
+    X, y, _ = outcomes("numbers", 700)  # up to 512 rows are factored to rounding
+    found = model(Matern(0.1, 0.5), tol=0.95).fit(X, y)._fitted
+    near, m = found.nearby, len(found.log_ratio.landmarks)
+    assert m > near.rank == most > found.problem.x.rank
+    for array in (near.core, near.landmarks):
+        whole = array if array.base is None else array.base
+        assert whole.nbytes <= 8 * most * max(most, m)
+    assert 8 * most * max(most, m) < 8 * m * m  # so that a view would be seen

@@ -235,13 +235,21 @@ def test_a_column_that_is_constant_but_for_a_row_does_not_decide(positivity):
     assert scores[0] < 10
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_marginals_are_exact_for_uneven_weights_and_tiny_ridges(seed):
-    X, Y = sample(150)
-    weights = np.exp(4 * np.random.default_rng(seed).normal(size=150))
+# The last two need intercepts in the thousands, for shares of 1e-10 and less.
+UNEVEN = [(4.0, 1e-6, 0), (4.0, 1e-6, 1), (4.0, 1e-6, 2), (4.0, 1e-2, 24), (6.0, 1e-2, 3)]
+
+
+@pytest.mark.parametrize(("spread", "ridge", "seed"), UNEVEN)
+def test_marginals_are_exact_for_uneven_weights_and_tiny_ridges(spread, ridge, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(200, 2))
+    Z = rng.normal(size=(200, 2))
+    Z[:, 1] = np.tanh(X[:, 0]) * Z[:, 0] + 0.5 * Z[:, 1]
+    Y = np.stack([np.sin(2 * X[:, 0]), X[:, 1]], axis=1) + 0.4 * Z
+    weights = np.exp(spread * np.random.default_rng(seed).normal(size=200))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", jd.ToleranceWarning)  # of the optimum
-        found = model(regularization=1e-6).fit(X, Y, weights)
+        found = model(regularization=ridge).fit(X, Y, weights)
     share = weights / weights.sum()
     assert_allclose(share @ found.given(X).weights(), share, rtol=1e-6)
     assert_allclose(found.given(y=Y).weights().sum(axis=1), 1, rtol=1e-6)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from jointdist._array import Vector
+from jointdist._array import Vector, array_namespace
 from jointdist.data.executor import Executor, Tell
 from jointdist.data.sample import Sample
 from jointdist.distributions.cell_support import CellSupport
@@ -287,7 +287,11 @@ def _surest(points_y: SupportPoints, n: float) -> float:
 def _nearby(low: Landmarks, coarse: Features) -> FeatureMap | None:
     """Return the features by which novelty is measured, unless they are those of the moments."""
     rank = min(low.map.rank, SETTINGS.nearby)
-    return low.map.prefix(rank) if rank > coarse.rank else None
+    if rank <= coarse.rank:
+        return None
+    first = low.map.prefix(rank)
+    own = array_namespace(first.core).asarray(first.core, copy=True)  # not a view of all
+    return replace(first, core=own)
 
 
 def _most(features: Features, points: SupportPoints) -> float:

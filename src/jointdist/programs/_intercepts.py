@@ -3,8 +3,8 @@ r"""The intercepts of cells at which the marginal of Y is that of the sample.
 For given log-ratios but for :math:`\beta`, the mean over rows of :math:`p(k \mid x_i)` is
 :math:`p_k` where the likelihood is largest in :math:`\beta`. Newton's method, with a
 :math:`K \times K` system a step. Where rows are so sure of their cells that second derivatives
-vanish, steps are bounded; where none is an improvement, generalised iterative scaling takes
-over, which never makes it worse. Rows are worked on wherever they are.
+vanish, steps are bounded, by a bound that grows while whole steps succeed: intercepts of tiny
+shares may be in the thousands. Rows are worked on wherever they are.
 """
 
 from collections.abc import Iterable, Sequence
@@ -30,7 +30,9 @@ __all__ = ["Intercepts", "TiltedRows", "best_intercepts", "cell_probabilities"]
 
 _EXACT = 1e-12  # the error of a share, relative to it, at which Newton's method ends
 _STEPS = 200  # as good as no limit: near the end each doubles the digits
-_FARTHEST = 32.0  # what a step may add to an intercept whose second derivative vanishes
+# What the first step may add to an intercept whose second derivative vanishes: a factor of e^32
+# in its probability is nearly that between none and all. The bound then grows or shrinks so.
+_FARTHEST, _FARTHER = 32.0, 4.0
 _ROWS = 1 << 12  # rows worked on at a time: 4 MB for 128 cells
 _DEVICE_ROWS = 1 << 18  # the same on an accelerator: 0.4 GB for 200 cells
 _CURVED = 16  # parts of many rows that second derivatives are taken of: a time budget
@@ -131,40 +133,28 @@ def best_intercepts(
     dual = _Dual(parts, sum(counted), functions, shares)
     beta = np.zeros(len(shares)) if start is None else start - shares @ start
     value, mean = dual.value(beta)
-    best, least = beta, np.inf
+    best, least, farthest = beta, np.inf, _FARTHEST
     for _ in range(_STEPS):
         error = float(np.max(np.abs(mean - shares) / shares))
         if error >= least and least <= _NEARLY:  # as exact as rounding lets it be
             break
-        best, least = (beta, error) if error < least else (best, least)
+        best, least = beta, error
         if error <= _EXACT:
             break
-        step = _solved(dual.curvature(beta), shares - mean)
-        found = _lower(dual, beta, value, mean, step)
-        if found is None:
-            floor = np.finfo(float).tiny
-            found = _lower(
-                dual, beta, value, mean, np.log(shares / np.maximum(mean, floor))
-            )
-        if found is None:
+        step = _solved(dual.curvature(beta), shares - mean, farthest)
+        step -= shares @ step
+        slope, length = float((shares - mean) @ step), 1.0
+        while length > _EXACT:
+            new = beta + length * step
+            found, moved = dual.value(new)
+            if found <= value - 1e-4 * length * slope + 1e-14 * abs(value):
+                break
+            length /= 2
+        if length <= _EXACT:
             break
-        beta, value, mean = found
+        farthest *= _FARTHER if length == 1 else 1 / _FARTHER
+        beta, value, mean = new, found, moved
     return Intercepts(best - shares @ best, least)
-
-
-def _lower(
-    dual: "_Dual", beta: Vector, value: float, mean: Vector, step: Vector
-) -> tuple[Vector, float, Vector] | None:
-    """Return a point on the way of a step where the value is lower; None if there is none."""
-    step = step - dual.shares @ step
-    slope, length = float((dual.shares - mean) @ step), 1.0
-    while length > _EXACT:
-        new = beta + length * step
-        found, moved = dual.value(new)
-        if found <= value - 1e-4 * length * slope + 1e-14 * abs(value):
-            return new, found, moved
-        length /= 2
-    return None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -241,13 +231,12 @@ class _Dual:
         return float(xp.sum(part.weights * (xp.log(mass) + top))), logs
 
 
-def _solved(H: Matrix, g: Vector) -> Vector:
+def _solved(H: Matrix, g: Vector, farthest: float) -> Vector:
     """Return the step of a system that is singular along the constant.
 
-    Its diagonal is raised where it is so small that the step would be longer than
-    any function is nearly quadratic.
+    Its diagonal is raised where an intercept alone would move farther than it may.
     """
-    D = np.maximum(np.diag(H), np.abs(g) / _FARTHEST + np.finfo(float).tiny)
+    D = np.maximum(np.diag(H), np.abs(g) / farthest + np.finfo(float).tiny)
     unit = 1 / np.sqrt(D)
     S = H * np.multiply.outer(unit, unit)
     constant = 1 / unit
