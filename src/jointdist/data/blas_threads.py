@@ -7,11 +7,13 @@ that asked one model took twenty times the CPU time of one. Hence one BLAS threa
 import os
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Self
 
 from threadpoolctl import LibController, ThreadpoolController
 
-__all__ = ["one_blas_thread"]
+__all__ = ["one_blas_thread", "one_openmp_thread"]
 
 
 class _OneBlasThread:
@@ -111,6 +113,24 @@ def one_blas_thread() -> Pass:
     called then, and whoever keeps the traceback of the interrupt does not keep the limit.
     """
     return Pass()
+
+
+@contextmanager
+def one_openmp_thread() -> Iterator[None]:
+    """Let parallel loops of the calling thread run on it alone.
+
+    The limit of OpenMP is one of each thread: others keep theirs.
+    """
+    found = ThreadpoolController().lib_controllers
+    loops = [lib for lib in found if lib.user_api == "openmp"]
+    before = [lib.get_num_threads() for lib in loops]
+    try:
+        for library in loops:
+            library.set_num_threads(1)
+        yield
+    finally:
+        for library, limit in zip(loops, before, strict=True):
+            library.set_num_threads(limit)
 
 
 def _limit(libraries: list[LibController], limits: list[int]) -> None:

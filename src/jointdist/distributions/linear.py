@@ -244,6 +244,15 @@ class LinearDistributions(ABC):
             )
         return self.expected(scan.cdf_sums(support, points))
 
+    def cdfs(self, points: Vector) -> Vector:
+        """Return the cdfs of one column, each at its own points ``(q, k)``."""
+
+        def work(t: Vector, mass: Vector, part: slice) -> Vector:
+            own = points[part].T
+            return np.stack([self._cdfs(t, mass, at) for at in own], axis=1)
+
+        return self.each(work)
+
     def draws(self, uniform: Vector) -> Vector:
         """Return draws ``(q, size, d)`` made from uniform numbers ``(q, size)``.
 

@@ -215,6 +215,11 @@ class LocationScale:
         at = (self._standardised(point) for point in points)
         return np.stack([self.residuals.cdf(each, paired=True) for each in at], axis=1)
 
+    def cdfs(self, points: Vector) -> Vector:
+        """Return the cdfs of one column, each at its own points ``(q, k)``."""
+        size = _ROUNDING * np.maximum(np.abs(points), np.abs(self.location))
+        return self.residuals.cdfs((points - self.location + size) / self.scale)
+
     def density(self, points: Vector, *, paired: bool, log: bool = False) -> Vector:
         """Return densities, paired ``(q,)`` or all ``(q, k)``, or their logarithms."""
         if paired:

@@ -199,6 +199,10 @@ class Mixture:
         at = points[self.groups.which] if paired else points
         return self.groups.average(self.base.cdf(at, paired=paired))
 
+    def cdfs(self, points: Vector) -> Vector:
+        """Return the cdfs of one column, each at its own points ``(q, k)``."""
+        return self.groups.average(self.base.cdfs(points[self.groups.which]))
+
     def density(self, points: Vector, *, paired: bool, log: bool = False) -> Vector:
         """Return densities, paired ``(q,)`` or all ``(q, k)``, or their logarithms."""
         at = points[self.groups.which] if paired else points

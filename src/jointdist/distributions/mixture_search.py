@@ -37,17 +37,17 @@ def quantiles_between(base: Distributions, groups: Groups, levels: Vector) -> Ve
     each, which = base.quantile(levels)[..., 0], groups.which
     low = np.minimum.reduceat(each, groups.starts, axis=0)
     high = np.maximum.reduceat(each, groups.starts, axis=0)
-    for i, level in enumerate(levels):
-        a, b = low[:, i], high[:, i]
-        enough = _ROUNDING * np.maximum(np.abs(a), np.abs(b))
-        for _ in range(_HALVINGS):
-            if not (b - a > enough).any():
-                break
-            middle = a + (b - a) / 2
-            cdf = groups.average(base.cdf(middle[which, None], paired=True))
-            reached = cdf >= level - _ROUNDING
-            a, b = np.where(reached, a, middle), np.where(reached, middle, b)
-        high[:, i] = b
+    enough = _ROUNDING * np.maximum(np.abs(low), np.abs(high))
+    for _ in range(_HALVINGS):
+        open_ = np.flatnonzero((high - low > enough).any(axis=1))
+        if not len(open_):
+            break
+        components, part = groups.take(open_)
+        a, b = low[open_], high[open_]
+        middle = a + (b - a) / 2
+        cdf = part.average(base.take(components).cdfs(middle[part.which]))
+        reached = cdf >= levels - _ROUNDING
+        low[open_], high[open_] = np.where(reached, a, middle), np.where(reached, middle, b)
     return high
 
 

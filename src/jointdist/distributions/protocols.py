@@ -222,6 +222,9 @@ class Distributions(Protocol):
     def cdf(self, points: Vector, *, paired: bool) -> Vector:
         """Return cdfs: of distribution i at point i ``(q,)``, or of all at all ``(q, k)``."""
 
+    def cdfs(self, points: Vector) -> Vector:
+        """Return the cdfs of one column, each at its own points ``(q, k)``."""
+
     def density(self, points: Vector, *, paired: bool, log: bool = False) -> Vector:
         """Return densities, paired ``(q,)`` or all ``(q, k)``, or their logarithms."""
 

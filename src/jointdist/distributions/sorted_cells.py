@@ -107,17 +107,19 @@ class Intervals(NamedTuple):
         return found
 
     def cdfs(self, t: Vector, mass: Vector, points: Vector) -> Vector:
-        """Return the cdf of each distribution at its own point, ``(q,)``.
+        """Return the cdf of each distribution at its own points, ``(q,)`` or ``(q, k)``.
 
         Parameters
         ----------
         t, mass : arrays of shape (q, K) and (q,)
             The distributions.
-        points : array of shape (q,)
+        points : array of shape (q,) or (q, k)
             The points.
         """
         W = self.weights(t, mass)
         F, which = np.cumsum(W, axis=1), np.arange(len(t))
+        if points.ndim > 1:
+            which = which[:, None]
         upto = np.searchsorted(self.values, points, side="right")
         k = self.place[np.maximum(upto - 1, 0)]
         inside = (self.upto[upto] - self.before[k]) / self.shares[k]

@@ -84,6 +84,17 @@ class LogRatio(Cached):
         logs += (1 - trust) * self.shares
         return logs
 
+    def weights(self, z: Array) -> Matrix:
+        """Return the probabilities of the cells at rows of X that are trusted, ``(b, K)``.
+
+        Parameters
+        ----------
+        z : Array of shape (b, d)
+            The rows, encoded.
+        """
+        t = to_numpy(self.tilts(z))
+        return self.probabilities(np.insert(t, t.shape[1], 1.0, axis=1))
+
     def ratios(self, t: Matrix) -> Matrix:
         """Return the probabilities of the cells over their shares, ``(q, K)``."""
         found = self.probabilities(t)

@@ -12,6 +12,7 @@ from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor, executor_for
 from jointdist.data.folds import Folds
 from jointdist.data.table import Rows, moved
+from jointdist.distributions.location_scale import LocationScale
 from jointdist.distributions.seen import learn_seen, range_of
 from jointdist.distributions.support_points import most_values
 from jointdist.errors import warn_user
@@ -23,6 +24,8 @@ from jointdist.models.event_rows import WeightedRows
 from jointdist.models.jdl import JointDistribution
 from jointdist.models.location_scale_model import LocationScaleModel
 from jointdist.models.marginal_points import marginal_points
+from jointdist.regression.effort import EFFORTS, Effort
+from jointdist.regression.fitted_location import ForestLocation
 from jointdist.regression.fitted_scale import constant_scale
 from jointdist.regression.leakage import hide_residuals
 from jointdist.regression.location import fit_location
@@ -31,6 +34,7 @@ from jointdist.regression.scale import fit_scale, forecast_kernel
 from jointdist.regression.training import Training
 
 __all__ = [
+    "HeldLocationScale",
     "LocationScaleSpec",
     "fit_by",
     "fit_location_scale",
@@ -58,6 +62,8 @@ class LocationScaleSpec:
         residuals.
     executor : Executor, optional
         Runs the row blocks.
+    effort : Effort, optional
+        How much work it is worth.
     """
 
     where: str
@@ -66,6 +72,47 @@ class LocationScaleSpec:
     constant: bool
     estimator: Callable[[Kernel], JointDistribution]
     executor: Executor | None
+    effort: Effort = EFFORTS["auto"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldLocationScale:
+    """Out-of-fold distributions of a location-scale model.
+
+    Attributes
+    ----------
+    rows : array of int, of shape (h,)
+        The rows that they are known for.
+    location, scale : array of shape (h, r)
+        The locations and scales.
+    seen : Rows
+        The locations, as the distribution of residuals was learned from them.
+    """
+
+    rows: Index
+    location: Vector
+    scale: Vector
+    seen: Rows
+
+    def of_y(self, model: LocationScaleModel, some: Index) -> LocationScale:
+        """Return the distributions of some of these rows.
+
+        Parameters
+        ----------
+        model : LocationScaleModel
+            The fitted model.
+        some : array of int
+            Which of the rows.
+        """
+        residuals = model.residuals._fitted.of_y(self.seen.subset(some)).normalised  # noqa: SLF001
+        return LocationScale(
+            residuals=residuals,
+            conditions=residuals.conditions,
+            location=self.location[some],
+            scale=self.scale[some],
+            encoding=model.encodings[1],
+            unit=model.marginal.units(),
+        )
 
 
 def fit_location_scale(
@@ -73,7 +120,8 @@ def fit_location_scale(
     design: Design,
     encodings: tuple[Encoding, Encoding],
     spec: LocationScaleSpec,
-) -> LocationScaleModel:
+    forest: tuple[ForestLocation, Vector] | None = None,
+) -> tuple[LocationScaleModel, HeldLocationScale]:
     """Learn the location, then the scale, then the distribution of the residuals.
 
     Parameters
@@ -86,11 +134,19 @@ def fit_location_scale(
         How the columns of X and of Y became numbers.
     spec : LocationScaleSpec
         How to learn.
+    forest : tuple of ForestLocation and array of shape (n, r), optional
+        One more regressor of the location, with its out-of-fold forecasts.
     """
     x, w, rng = data.sample.x, data.sample.weights, np.random.default_rng(data.seed)
     family = family_of("x", spec.kernel_x, encodings[0], x, weights=w, rng=rng)
     location, left = fit_location(
-        spec.regressor, data, family, where=spec.where, executor=spec.executor
+        spec.regressor,
+        data,
+        family,
+        where=spec.where,
+        effort=spec.effort,
+        executor=spec.executor,
+        forest=forest,
     )
     held, residuals, outcomes = _held_out(data, left)
     forecasts, w = outcomes - residuals, held.weights
@@ -109,7 +165,7 @@ def fit_location_scale(
     sample = _sampled(data)
     ends = design.judged(range_of(x, data.sample.weights))
     tried = moved(sample.rows, detector.map.core)
-    return LocationScaleModel(
+    model = LocationScaleModel(
         location,
         scale,
         dist,
@@ -123,6 +179,10 @@ def fit_location_scale(
         seen=learn_seen(ends, x.n, tried, detector.map, detector.novelty),
         made=None if design.is_plain else design,
     )
+    rows = np.flatnonzero(np.isfinite(left).all(axis=1))
+    known = np.flatnonzero(np.isfinite(values).all(axis=1))
+    found = HeldLocationScale(rows[known], forecasts[known], values[known], p.subset(known))
+    return model, found
 
 
 def _sampled(data: Training) -> WeightedRows:

@@ -36,13 +36,16 @@ from jointdist.models._location_scale import (
     is_discrete,
     warn_if_unused,
 )
+from jointdist.models._pool_fit import fit_pool
 from jointdist.models.base import DistributionEstimator
 from jointdist.models.event_rows import in_event, require_one
 from jointdist.models.jdl import JointDistribution
 from jointdist.models.location_scale_model import LocationScaleModel
+from jointdist.models.pooled_model import PooledModel
 from jointdist.models.questions import Answering, answers
 from jointdist.models.reweighted import Reweighted, reweighted
 from jointdist.models.told import warn_if_novel
+from jointdist.regression.effort import EFFORTS, EffortName
 from jointdist.regression.fitted_scale import ScaleRegression
 from jointdist.regression.location import require_regressor
 from jointdist.regression.tables import as_table
@@ -149,7 +152,9 @@ class DistributionRegressor(RegressorMixin, FittedState):
     scale_: ScaleRegression | Vector
     distribution_: JointDistribution
     direct_: bool
-    _model: LocationScaleModel | None  # None if the distribution is that of Y itself
+    _model: (
+        LocationScaleModel | PooledModel | None
+    )  # None if the distribution is that of Y itself
     _encodings: tuple[Encoding, Encoding]
 
     def __init__(
@@ -163,6 +168,7 @@ class DistributionRegressor(RegressorMixin, FittedState):
         missing: str = "allow",
         unknown: str = "prior",
         random_state: Seed = None,
+        effort: EffortName = "auto",
         executor: Executor | None = None,
         verbose: int = 1,
     ) -> None:
@@ -174,6 +180,7 @@ class DistributionRegressor(RegressorMixin, FittedState):
         self.missing = missing
         self.unknown = unknown
         self.random_state = random_state
+        self.effort = effort
         self.executor = executor
         self.verbose = verbose
 
@@ -206,7 +213,12 @@ class DistributionRegressor(RegressorMixin, FittedState):
             dist = self._estimator(pair.seed)
             fit_by(dist, pair.sample.folds, X, Y, sample_weight)
             return self._keep(pair, dist, None)
-        model = fit_location_scale(data, pair.design, pair.encodings, self._spec(pair.seed))
+        spec, how = self._spec(pair.seed), (data, pair.design, pair.encodings)
+        model: LocationScaleModel | PooledModel
+        if isinstance(self.regressor, str) and self.regressor == "auto":
+            model = fit_pool(*how, spec)
+        else:
+            model = fit_location_scale(*how, spec)[0]
         return self._keep(pair, model.residuals, model)
 
     def given(self, x: object = None, *, where: object = None) -> Conditional:
@@ -324,6 +336,7 @@ class DistributionRegressor(RegressorMixin, FittedState):
             constant=not self.scale,
             estimator=lambda kernel: self._of_residuals(seed, kernel),
             executor=self.executor,
+            effort=EFFORTS[self.effort],
         )
 
     def _estimator(self, seed: int, kernel_x: Kernel | str = "auto") -> JointDistribution:
@@ -351,7 +364,10 @@ class DistributionRegressor(RegressorMixin, FittedState):
         return dist
 
     def _keep(
-        self, pair: PairedData, dist: JointDistribution, model: LocationScaleModel | None
+        self,
+        pair: PairedData,
+        dist: JointDistribution,
+        model: LocationScaleModel | PooledModel | None,
     ) -> Self:
         """Set all fitted attributes; without a model, the distribution is that of Y."""
         learned = pair.columns | {"_encodings": pair.encodings, "_model": model}
@@ -404,6 +420,9 @@ class DistributionRegressor(RegressorMixin, FittedState):
         where = self._name
         require_selection(where, None, self.verbose)
         require_regressor(where, self.regressor)
+        rule = " or ".join(f'"{name}"' for name in EFFORTS)
+        known = isinstance(self.effort, str) and self.effort in EFFORTS
+        require(known, where, "effort", rule, self.effort)
         require(isinstance(self.scale, bool), where, "scale", "True or False", self.scale)
         fine = self.distribution is None or isinstance(
             self.distribution, DistributionEstimator

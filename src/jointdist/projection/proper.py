@@ -81,6 +81,11 @@ class ProperDistributions(LinearDistributions):
     def _cdfs(self, t: Vector, mass: Vector, at: Vector) -> Vector:
         return self.support.prefix_sums(0).intervals.cdfs(t, mass, at)
 
+    def cdfs(self, points: Vector) -> Vector:
+        """Return the cdfs of one column, each at its own points ``(q, k)``."""
+        cells = self.support.prefix_sums(0).intervals
+        return self.each(lambda t, mass, part: cells.cdfs(t, mass, points[part]))
+
     def _peaks(self) -> Index:
         """Return the points next to the centres of cells of the highest density."""
         cells = self.support

@@ -9,6 +9,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 
 from jointdist._array import Index, Vector
 from jointdist._rules import Text, refusal, require
+from jointdist.regression.effort import EFFORTS, Effort
 from jointdist.regression.settings import SETTINGS
 from jointdist.regression.tree_rules import MOST_CATEGORIES
 from jointdist.regression.trees import TreeEnsemble
@@ -16,8 +17,10 @@ from jointdist.regression.trees import TreeEnsemble
 __all__ = ["gradient_boosting", "tree_ensemble"]
 
 
-def gradient_boosting(categorical: list[bool], n: int) -> Any:
-    """Return unfitted gradient boosting: slow and long, as many learners are averaged.
+def gradient_boosting(
+    categorical: list[bool], n: int, effort: Effort = EFFORTS["auto"]
+) -> Any:
+    """Return unfitted gradient boosting.
 
     Parameters
     ----------
@@ -25,10 +28,13 @@ def gradient_boosting(categorical: list[bool], n: int) -> Any:
         Which columns of X are categorical.
     n : int
         The number of rows.
+    effort : Effort, optional
+        The learning rate and the number of trees.
     """
     return HistGradientBoostingRegressor(
-        learning_rate=SETTINGS.boosting_learning_rate,
-        max_iter=SETTINGS.boosting_rounds,
+        learning_rate=effort.boosting_rate,
+        max_iter=effort.boosting_rounds,
+        max_features=SETTINGS.boosting_features,
         max_leaf_nodes=SETTINGS.boosting_leaves[n >= SETTINGS.boosting_many_rows],
         min_samples_leaf=SETTINGS.boosting_leaf_rows,
         categorical_features=categorical if any(categorical) else None,

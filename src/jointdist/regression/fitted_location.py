@@ -8,25 +8,23 @@ import numpy as np
 
 from jointdist._array import Vector, to_numpy
 from jointdist.data.encoding import Encoding
-from jointdist.data.executor import Executor
+from jointdist.data.executor import Executor, executor_for
 from jointdist.data.table import Rows
 from jointdist.kernels import Kernel
+from jointdist.regression.forest import Forest
 from jointdist.regression.kernel_ridge import KernelRegression
 from jointdist.regression.out_of_fold import FoldModels
 from jointdist.regression.protocols import Location
+from jointdist.regression.tree_columns import for_trees
 from jointdist.regression.trees import TreeEnsemble
 
 __all__ = [
+    "ForestLocation",
     "KernelLocation",
     "RegressorLocation",
     "StackedLocation",
     "TreeLocation",
-    "for_trees",
-    "tree_factors",
 ]
-
-# Categories of a column that trees can tell apart, beside a missing and an unseen one.
-_MOST_CATEGORIES = 250
 
 _BLOCK = 4096  # rows that trees work on at a time: a memory budget
 
@@ -122,44 +120,37 @@ class TreeLocation:
         return self.model.predict(x, executor)
 
 
-def for_trees(z: Vector, encoding: Encoding) -> Vector:
-    """Return encoded rows as trees read them: NaN where an entry is missing.
+@dataclass(frozen=True, eq=False)
+class ForestLocation:
+    """The mean of the distributions of a forest.
 
-    Columns that no model acts on are zero.
-
-    Parameters
+    Attributes
     ----------
-    z : array of shape (n, D)
-        The rows, encoded.
-    encoding : Encoding
-        Their columns.
+    model : Forest
+        The forest.
+    centres : array of shape (K, r)
+        The mean outcome of each cell.
+    kernel : None
+        There is none.
     """
-    if not encoding.unused and not encoding.neutral:
-        return z
-    found = np.array(z, dtype=np.float64)
-    found[:, [i for i in encoding.unused if i not in tree_factors(encoding)]] = 0.0
-    for i, neutral in enumerate(encoding.neutral):
-        if neutral is not None:
-            found[found[:, i] == neutral, i] = np.nan
-    return found
 
+    model: Forest
+    centres: Vector
+    kernel: Kernel | None = None
 
-def tree_factors(encoding: Encoding) -> list[int]:
-    """Return the categorical columns that trees split on, but for those that are embedded.
+    def predict(
+        self, x: Rows, table: Any, doubt: Vector, executor: Executor | None
+    ) -> Vector:
+        """Return forecasts at rows, ``(q, r)``.
 
-    A column of many categories that has no effect of its own may still have one with others.
-
-    Parameters
-    ----------
-    encoding : Encoding
-        The columns.
-    """
-    found = []
-    for i, known in enumerate(encoding.categories):
-        few = known is not None and len(known) <= _MOST_CATEGORIES
-        if few and i not in encoding.embedded:
-            found.append(i)
-    return found
+        Parameters
+        ----------
+        x, table, doubt, executor
+            As for each :class:`Location`.
+        """
+        del table, doubt
+        parts = executor_for(x, executor).map(lambda _, z: self.model.weights(z), x)
+        return np.concatenate([part @ self.centres for part in parts])
 
 
 def _parts(z: Vector) -> Iterator[Vector]:

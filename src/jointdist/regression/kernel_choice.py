@@ -14,6 +14,7 @@ from jointdist.data.executor import Executor, executor_for, one_blas_thread
 from jointdist.kernels import Kernel
 from jointdist.kernels.ard import fit_length_scales, with_length_scales
 from jointdist.kernels.median_heuristic import Family
+from jointdist.regression.effort import Effort
 from jointdist.regression.kernel_fit import KernelFit, fit_kernel
 from jointdist.regression.regression_data import RegressionData, draw_rows, validation_rows
 from jointdist.regression.settings import SETTINGS
@@ -26,13 +27,15 @@ def choose_kernels(
     data: RegressionData,
     *,
     max_rank: int,
+    effort: Effort,
     random_state: int = 0,
     executor: Executor | None = None,
 ) -> list[KernelFit]:
-    """Return the regression with the best kernel of each kind, the best of all first.
+    """Return regressions with the best kernel of each kind, the best of all first.
 
     A kind is a smoothness, with one length scale for each column or not. Of more than 4,096
-    rows a random choice of so many is regressed on.
+    rows a random choice of so many is regressed on. With a low rank all kinds are compared,
+    with the full one the best of them.
 
     Parameters
     ----------
@@ -44,6 +47,8 @@ def choose_kernels(
     max_rank : int
         The largest rank of a factor: that of the final fit, as rough kernels need more of
         it than smooth ones.
+    effort : Effort
+        What is tried.
     random_state : int, default=0
         The seed of pivots and choices of rows.
     executor : Executor, optional
@@ -55,8 +60,7 @@ def choose_kernels(
     )
     relevant: list[Family] = []
     if family.several and data.n >= SETTINGS.ard_least_rows:
-        X, U = _distinct_rows(data, random_state)
-        relevant = list(workers.each(lambda kind: _ard(kind, X, U), kinds))
+        relevant = _relevant(kinds, data, effort, random_state, workers)
     data = data.take(validation_rows(data, random_state))
 
     def fitted(kernel: Kernel, rank: int) -> KernelFit:
@@ -65,17 +69,42 @@ def choose_kernels(
             kernel, data, max_rank=rank, random_state=random_state, executor=alone
         )
 
-    def widened(kind: Family) -> Kernel:
-        """Return the kernel with the best multiple, which a few pivots can tell."""
-        multiples = SETTINGS.scale_factors if kind.free else (1.0,)
-        tried = [fitted(kind.at(multiple), SETTINGS.trial_rank) for multiple in multiples]
-        return min(tried, key=lambda fit: fit.error).kernel
+    def widened(kind: Family) -> KernelFit:
+        """Return the fit with the best multiple, which a few pivots can tell."""
+        multiples = effort.multiples if kind.name != "each" else effort.ard_multiples
+        multiples = multiples if kind.free or kind.name == "each" else (1.0,)
+        few = data.n <= SETTINGS.few_rows
+        rank = SETTINGS.small_trial_rank if few else SETTINGS.trial_rank
+        tried = [fitted(kind.at(multiple), rank) for multiple in multiples]
+        own = kind if kind.name == "each" else None
+        return replace(min(tried, key=lambda fit: fit.error), family=own)
 
-    kernels = [*workers.each(widened, kinds), *(kind.at(1.0) for kind in relevant)]
-    fits = list(workers.each(lambda kernel: fitted(kernel, max_rank), kernels))
-    families = [*[None] * len(kinds), *relevant]
-    found = [replace(fit, family=kind) for fit, kind in zip(fits, families, strict=True)]
-    return sorted(found, key=lambda fit: fit.error)
+    trials = sorted(workers.each(widened, [*kinds, *relevant]), key=lambda fit: fit.error)
+    few = trials if data.n <= effort.ard_of_each else trials[: effort.kernels]
+
+    def final(trial: KernelFit) -> KernelFit:
+        return replace(fitted(trial.kernel, max_rank), family=trial.family)
+
+    return sorted(workers.each(final, few), key=lambda fit: fit.error)
+
+
+def _relevant(
+    kinds: list[Family],
+    data: RegressionData,
+    effort: Effort,
+    random_state: int,
+    workers: Executor,
+) -> list[Family]:
+    """Return kernels of each smoothness with a length scale for each column.
+
+    Of many rows all have the scales of one search: others differ little from these.
+    """
+    X, U = _distinct_rows(data, random_state)
+    if len(X) <= effort.ard_of_each or len(kinds) == 1:
+        return list(workers.each(lambda kind: _ard(kind, X, U, effort), kinds))
+    middle = next(kind for kind in kinds if kind.nu == SETTINGS.ard_smoothness)
+    found = _ard(middle, X, U, effort)
+    return [replace(found, nu=kind.nu) for kind in kinds]
 
 
 def _distinct_rows(data: RegressionData, random_state: int) -> tuple[Vector, Vector]:
@@ -94,7 +123,7 @@ def _distinct_rows(data: RegressionData, random_state: int) -> tuple[Vector, Vec
     return X[chosen], U[chosen]
 
 
-def _ard(family: Family, X: Vector, U: Vector) -> Family:
+def _ard(family: Family, X: Vector, U: Vector, effort: Effort) -> Family:
     """Return kernels with a length scale for each column, from rows in random order.
 
     First on a few rows, then on more. If these are not all rows they are patches of
@@ -106,13 +135,12 @@ def _ard(family: Family, X: Vector, U: Vector) -> Family:
         T = (U[rows] - U[rows].mean(axis=0)) / std
         return fit_length_scales(family, X[rows], T, start=start, steps=steps)
 
+    (first, second), steps = effort.ard_rows, effort.ard_steps
     with one_blas_thread() as one, one:
-        few = np.arange(min(len(X), SETTINGS.ard_first_rows))
-        theta = search(few, None, SETTINGS.ard_first_steps)
-        if len(X) > len(few):
-            theta = search(
-                _patches(_scaled(family, X, theta)), theta, SETTINGS.ard_second_steps
-            )
+        few = np.arange(min(len(X), first))
+        theta = search(few, None, steps[0])
+        if len(X) > len(few) and steps[1]:
+            theta = search(_patches(_scaled(family, X, theta), second), theta, steps[1])
     return with_length_scales(family, theta)
 
 
@@ -127,9 +155,9 @@ def _scaled(family: Family, X: Vector, theta: Vector) -> Vector:
     return np.hstack(parts)
 
 
-def _patches(Z: Vector) -> Index:
+def _patches(Z: Vector, rows: int) -> Index:
     """Return the indices of rows around the first ones; of all rows, if they are few."""
-    rows, patches = SETTINGS.ard_second_rows, SETTINGS.ard_patches
+    patches = SETTINGS.ard_patches
     if len(Z) <= rows:
         return np.arange(len(Z))
     size = rows // patches

@@ -9,6 +9,7 @@ from jointdist.data.executor import Executor
 from jointdist.data.table import Rows
 from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import Family
+from jointdist.regression.effort import EFFORTS, Effort
 from jointdist.regression.kernel_choice import choose_kernels
 from jointdist.regression.kernel_fit import fit_kernel
 from jointdist.regression.kernel_smoother import KernelSmoother
@@ -66,6 +67,7 @@ def kernel_regression(
     data: RegressionData,
     *,
     max_rank: int,
+    effort: Effort = EFFORTS["auto"],
     random_state: int = 0,
     executor: Executor | None = None,
 ) -> tuple[KernelRegression, Vector]:
@@ -79,6 +81,8 @@ def kernel_regression(
         The rows and their targets.
     max_rank : int
         The largest rank of a factor of a kernel matrix.
+    effort : Effort, optional
+        What is tried.
     random_state : int, default=0
         The seed of pivots and choices of rows.
     executor : Executor, optional
@@ -90,7 +94,12 @@ def kernel_regression(
         The regression, and its leave-one-out residuals.
     """
     fits = choose_kernels(
-        family, data, max_rank=max_rank, random_state=random_state, executor=executor
+        family,
+        data,
+        max_rank=max_rank,
+        effort=effort,
+        random_state=random_state,
+        executor=executor,
     )
     seen = data.take(validation_rows(data, random_state))
     residuals = [fit.residuals(seen, executor) for fit in fits]

@@ -6,16 +6,16 @@ import numpy as np
 
 from jointdist._array import Vector, to_numpy
 from jointdist._rules import require
-from jointdist.data.executor import Executor
+from jointdist.data.executor import Executor, executor_for
 from jointdist.kernels.median_heuristic import Family
 from jointdist.regression.boosting import gradient_boosting, tree_ensemble
+from jointdist.regression.effort import EFFORTS, Effort
 from jointdist.regression.fitted_location import (
+    ForestLocation,
     KernelLocation,
     RegressorLocation,
     StackedLocation,
     TreeLocation,
-    for_trees,
-    tree_factors,
 )
 from jointdist.regression.kernel_ridge import KernelRegression, kernel_regression
 from jointdist.regression.out_of_fold import out_of_fold, seeded
@@ -24,6 +24,7 @@ from jointdist.regression.regression_data import RegressionData
 from jointdist.regression.settings import SETTINGS
 from jointdist.regression.stacking import stacking_weights
 from jointdist.regression.training import Training
+from jointdist.regression.tree_columns import for_trees, tree_factors
 
 __all__ = ["fit_location", "require_regressor"]
 
@@ -59,7 +60,9 @@ def fit_location(
     family: Family,
     *,
     where: str,
+    effort: Effort = EFFORTS["auto"],
     executor: Executor | None = None,
+    forest: tuple[ForestLocation, Vector] | None = None,
 ) -> tuple[StackedLocation, Vector]:
     """Return the average of regressors of the location, and its out-of-fold residuals.
 
@@ -73,8 +76,12 @@ def fit_location(
         The kernels of X.
     where : str
         The estimator, for messages.
+    effort : Effort, optional
+        What is tried.
     executor : Executor, optional
         Runs the row blocks.
+    forest : tuple of ForestLocation and array of shape (n, r), optional
+        One more regressor, with its out-of-fold forecasts.
 
     Returns
     -------
@@ -85,13 +92,15 @@ def fit_location(
     auto = isinstance(regressor, str) and regressor == "auto"
     named = regressor if isinstance(regressor, list | tuple) else [regressor]
     fits = [
-        _kernels(data, family, executor)
+        _kernels(data, family, effort, executor)
         if isinstance(one, str)
         else _as_given(one, data, where)
         for one in named
     ]
     if auto and data.sample.n >= SETTINGS.boosting_least_rows:
-        fits.append(_boosted(data, family, where))
+        fits.append(_boosted(data, family, effort, where, executor))
+    if forest is not None:
+        fits.append(forest)
     parts, forecasts = zip(*fits, strict=True)
     residuals = data.outcomes - np.stack(forecasts)
     weights = stacking_weights(residuals, data.sample.weights)
@@ -100,7 +109,7 @@ def fit_location(
 
 
 def _kernels(
-    data: Training, family: Family, executor: Executor | None
+    data: Training, family: Family, effort: Effort, executor: Executor | None
 ) -> tuple[Location, Vector]:
     """Return kernel regression, with leave-one-out forecasts by its closed form.
 
@@ -108,13 +117,15 @@ def _kernels(
     kernels and ridges are chosen by folds of the other rows.
     """
     sample = data.sample
+    few = sample.n <= SETTINGS.few_rows
     every = RegressionData(sample.x, data.outcomes, sample.weights, sample.folds)
 
     def fitted(rows: RegressionData) -> tuple[KernelRegression, Vector]:
         return kernel_regression(
             family,
             rows,
-            max_rank=SETTINGS.max_rank,
+            max_rank=SETTINGS.small_rank if few else SETTINGS.max_rank,
+            effort=effort,
             random_state=data.seed,
             executor=executor,
         )
@@ -129,17 +140,24 @@ def _kernels(
     return KernelLocation(model), forecasts
 
 
-def _boosted(data: Training, family: Family, where: str) -> tuple[Location, Vector]:
+def _boosted(
+    data: Training, family: Family, effort: Effort, where: str, executor: Executor | None
+) -> tuple[Location, Vector]:
     """Return gradient boosting of encoded rows, with out-of-fold forecasts."""
     encoding = family.encoding
     factors = tree_factors(encoding)
     categorical = [i in factors for i in range(encoding.width)]
-    regressor = gradient_boosting(categorical, data.sample.n)
+    regressor = gradient_boosting(categorical, data.sample.n, effort)
     z = for_trees(to_numpy(data.sample.x.read(0, data.sample.n)), encoding)
     rows = z, data.outcomes, data.sample.weights
     splits, again = data.splits, not data.in_turn
     models, forecasts = out_of_fold(
-        regressor, *rows, splits=splits, where=where, again=again
+        regressor,
+        *rows,
+        splits=splits,
+        where=where,
+        again=again,
+        executor=executor_for(data.sample.x, executor),
     )
     compared = np.unique(np.linspace(0, len(z) - 1, _COMPARED).astype(np.intp))
     trees = tree_ensemble(models.models, z[compared])

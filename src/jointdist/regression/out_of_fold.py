@@ -1,7 +1,7 @@
 """Out-of-fold forecasts of any regressor with the interface of scikit-learn."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,8 @@ from sklearn.pipeline import Pipeline
 
 from jointdist._array import Vector
 from jointdist._rules import Text, require
+from jointdist.data.blas_threads import one_openmp_thread
+from jointdist.data.executor import Executor
 from jointdist.data.folds import Split
 from jointdist.regression.tables import take_rows
 
@@ -56,6 +58,7 @@ def out_of_fold(
     splits: list[Split],
     where: str,
     again: bool = False,
+    executor: Executor | None = None,
 ) -> tuple[FoldModels, Vector]:
     """Return the regressors of all folds, and their forecasts of the rows held out.
 
@@ -76,6 +79,10 @@ def out_of_fold(
     again : bool, default=False
         Whether forecasts of other rows are those of a regressor fitted to all rows, as where
         folds are of very different numbers of rows.
+    executor : Executor, optional
+        Fits models next to each other, each on one thread of OpenMP: threads of its own would
+        wait for each other. By default one after the other, as users' regressors may not be
+        thread-safe.
 
     Returns
     -------
@@ -83,15 +90,21 @@ def out_of_fold(
         The models, and the forecasts; NaN for rows that are never held out.
     """
     found = np.full(targets.shape, np.nan)
-    models: list[list[Any]] = [[] for _ in targets.T]
-    for split in splits:
-        z, out = take_rows(X, split.fit), take_rows(X, split.out)
+
+    def fitted(pair: tuple[Split, int]) -> tuple[Any, Vector]:
+        split, column = pair
         w = None if weights is None else weights[split.fit]
-        for column, fitted in enumerate(models):
-            model = clone(regressor)
-            _fit(where, model, z, targets[split.fit, column], w)
-            found[split.out, column] = _forecast(where, model, out)
-            fitted.append(model)
+        model = clone(regressor)
+        with one_openmp_thread() if executor is not None else nullcontext():
+            _fit(where, model, take_rows(X, split.fit), targets[split.fit, column], w)
+            return model, _forecast(where, model, take_rows(X, split.out))
+
+    pairs = [(split, column) for split in splits for column in range(targets.shape[1])]
+    done = map(fitted, pairs) if executor is None else executor.each(fitted, pairs)
+    models: list[list[Any]] = [[] for _ in targets.T]
+    for (split, column), (model, forecasts) in zip(pairs, done, strict=True):
+        found[split.out, column] = forecasts
+        models[column].append(model)
     if again:
         models = [[clone(regressor)] for _ in models]
         for column, (model,) in enumerate(models):

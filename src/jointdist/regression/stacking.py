@@ -1,9 +1,9 @@
 """Stacking: the convex combination of regressions with the least leave-one-out error."""
 
 import numpy as np
-from scipy.optimize import nnls
 
 from jointdist._array import Vector
+from jointdist.programs.pool import least_norm
 
 __all__ = ["stacking_weights"]
 
@@ -37,10 +37,5 @@ def stacking_weights(residuals: Vector, weights: Vector | None = None) -> Vector
     shares = np.empty((len(residuals), residuals.shape[2]))
     for column in range(residuals.shape[2]):
         R = np.asarray(np.linalg.qr((residuals[:, :, column] * root).T, mode="r"))
-        size = float(np.abs(R).max())
-        # The last row asks for sum one; whatever it weighs, the solution of NNLS is a
-        # multiple of the optimum.
-        A = np.vstack([R / size if size > 0 else R, np.ones(len(residuals))])
-        found = nnls(A, np.append(np.zeros(len(R)), 1.0))[0]
-        shares[:, column] = found / found.sum()
+        shares[:, column] = least_norm(R)
     return shares

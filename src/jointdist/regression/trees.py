@@ -7,7 +7,6 @@ that of the ensemble is the mean over its members.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +16,7 @@ from jointdist._cached import Cached, cached
 from jointdist._rules import Text, require
 from jointdist.data.executor import Executor, executor_for
 from jointdist.data.table import Rows
+from jointdist.regression.tree_paths import TreePaths, paths_of
 from jointdist.regression.tree_rules import check_trees
 
 __all__ = ["TreeEnsemble"]
@@ -24,20 +24,6 @@ __all__ = ["TreeEnsemble"]
 # Pairs of a tree and a row that are followed at a time: a megabyte of node numbers. Between
 # 25,000 and 100,000 pairs took the same time for trees of 15 and of 63 leaves.
 _PAIRS = 1 << 16
-# Levels after which pairs that have reached a leaf are dropped: after two to four took the
-# same time, within a tenth.
-_LEVELS = 3
-
-
-class _Paths(NamedTuple):
-    """The nodes, as they are followed: a leaf is its own child."""
-
-    column: Index
-    threshold: Vector
-    child: Index  # the left and the right one of each node, in turn
-    is_leaf: NDArray[np.bool_]
-    missing_right: NDArray[np.bool_]
-    subset: Index  # the number of the subset of a split by category, else -1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -153,50 +139,12 @@ class TreeEnsemble(Cached):
         step = max(1, _PAIRS // max(1, len(roots)))
         for start in range(0, len(Z), step):
             points = Z[start : start + step]
-            leaves = self._leaves(points, roots).reshape(len(roots), len(points))
+            leaves = self._paths.leaves(points, roots).reshape(len(roots), len(points))
             yield slice(start, start + step), self.value.take(leaves)
 
-    def _leaves(self, Z: Vector, roots: Index) -> Index:
-        """Return the leaf of each pair of a tree and a point, the first tree first."""
-        missing, flat = bool(np.isnan(Z).any()), Z.ravel()
-        leaves = np.repeat(roots, len(Z))
-        on_the_way, node = np.arange(len(leaves)), leaves
-        place = np.tile(self.width * np.arange(len(Z)), len(roots))
-        while len(on_the_way):
-            for _ in range(_LEVELS):
-                node = self._next(node, flat, place, missing=missing)
-            leaves[on_the_way] = node
-            going = np.flatnonzero(~self._paths.is_leaf.take(node))
-            on_the_way, node = on_the_way.take(going), node.take(going)
-            place = place.take(going)
-        return leaves
-
-    def _next(self, node: Index, flat: Vector, place: Index, *, missing: bool) -> Index:
-        """Return the children that points fall into, whose rows start at a place."""
-        paths = self._paths
-        z = flat.take(paths.column.take(node) + place)
-        right = z > paths.threshold.take(node)
-        if len(self.subsets):
-            subset = paths.subset.take(node)
-            at = np.flatnonzero((subset >= 0) & ~np.isnan(z))
-            number = z[at].astype(np.uint32)
-            words = self.subsets[subset[at], number >> 5]
-            right[at] = (words >> (number & 31)) & 1 == 0
-        if missing:
-            right |= np.isnan(z) & paths.missing_right.take(node)
-        return paths.child.take(2 * node + right)
-
     @cached
-    def _paths(self) -> _Paths:
-        nodes, leaf = np.arange(len(self.column)), self.column < 0
-        subset = np.full(len(nodes), -1)
+    def _paths(self) -> TreePaths:
+        subset = np.full(len(self.column), -1)
         subset[np.isin(self.column, self.categorical)] = np.arange(len(self.subsets))
-        left = np.where(leaf, nodes, nodes + 1)
-        return _Paths(
-            np.where(leaf, 0, self.column).astype(np.intp),
-            np.where(leaf | (subset >= 0), np.inf, self.value),
-            np.stack([left, np.where(leaf, nodes, self.right)], axis=1).ravel(),
-            leaf,
-            self.missing_left == 0,
-            subset,
-        )
+        missing = self.missing_left == 0
+        return paths_of(self.column, self.value, self.right, missing, subset, self.subsets)
