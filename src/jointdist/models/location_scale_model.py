@@ -21,6 +21,7 @@ from jointdist.distributions.support_points import SupportPoints
 from jointdist.lowrank.novelty import NoveltyDetector
 from jointdist.models.event_rows import WeightedRows
 from jointdist.models.jdl import JointDistribution
+from jointdist.models.skill import mean_skill
 from jointdist.projection.pooled import pooled
 from jointdist.regression.fitted_location import RegressorLocation, StackedLocation
 from jointdist.regression.fitted_trend import LinearTrend
@@ -200,7 +201,4 @@ class LocationScaleModel:
         sample : Sample
             Rows and outcomes, encoded, with weights.
         """
-        points, w = to_numpy(sample.y.read(0, sample.n)), sample.weights
-        scores = dists.energy_scores(points)[0]
-        marginal = np.average(self.marginal_scores(points), weights=w)
-        return 1 - float(np.average(scores, weights=w) / marginal)
+        return mean_skill(dists, self.marginal_scores, sample)

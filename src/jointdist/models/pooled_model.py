@@ -1,7 +1,7 @@
 """Pools: mixtures of location-scale distributions with direct forecasts of probabilities."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,34 +17,12 @@ from jointdist.distributions.seen import Seen
 from jointdist.models.cell_forecasts import CellForecasts
 from jointdist.models.event_rows import WeightedRows
 from jointdist.models.location_scale_model import LocationScaleModel
+from jointdist.models.members import Member, members_of
 from jointdist.projection.pooled import pooled
 from jointdist.regression.fitted_location import StackedLocation
 from jointdist.regression.protocols import Scale
 
-__all__ = ["MEMBERS", "Member", "PooledModel"]
-
-MEMBERS = "location-scale", "direct", "forest"
-
-
-class Member(NamedTuple):
-    """A member of a pool of distributions.
-
-    Attributes
-    ----------
-    name : str
-        ``"location-scale"``: location plus scale times a residual; ``"direct"``: a model of
-        the probabilities of outcomes; ``"forest"``: a quantile regression forest.
-    weight : float
-        Its weight in the pool.
-    score : float
-        The mean score of its own out-of-fold distributions: the CRPS, or the energy score of
-        several outcomes in units of their standard deviations. NaN if it is alone, as nothing
-        was compared.
-    """
-
-    name: str
-    weight: float
-    score: float
+__all__ = ["PooledModel"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +58,7 @@ class PooledModel:
     @property
     def members(self) -> list[Member]:
         """The members that have weight, with their own scores."""
-        each = zip(self.names, self.shares.tolist(), self.scores.tolist(), strict=True)
-        return [Member(*one) for one in each if one[1] > 0]
+        return members_of(self.names, self.shares, self.scores)
 
     @property
     def encodings(self) -> tuple[Encoding, Encoding]:

@@ -28,6 +28,7 @@ from jointdist.models._arguments import (
     table_options,
     y_for_Y,
 )
+from jointdist.models._direct_pool_fit import fit_direct_pool
 from jointdist.models._fitted_state import FittedState
 from jointdist.models._location_scale import (
     LocationScaleSpec,
@@ -38,10 +39,13 @@ from jointdist.models._location_scale import (
 )
 from jointdist.models._pool_fit import fit_pool
 from jointdist.models.base import DistributionEstimator
+from jointdist.models.direct_pool import DirectPool
 from jointdist.models.event_rows import in_event, require_one
 from jointdist.models.jdl import JointDistribution
 from jointdist.models.location_scale_model import LocationScaleModel
-from jointdist.models.pooled_model import MEMBERS, Member, PooledModel
+from jointdist.models.members import MEMBERS, Member
+from jointdist.models.pool_settings import SETTINGS as POOLS
+from jointdist.models.pooled_model import PooledModel
 from jointdist.models.questions import Answering, answers
 from jointdist.models.reweighted import Reweighted, reweighted
 from jointdist.models.told import warn_if_novel
@@ -160,7 +164,7 @@ class DistributionRegressor(RegressorMixin, FittedState):
     distribution_: JointDistribution
     direct_: bool
     _model: (
-        LocationScaleModel | PooledModel | None
+        LocationScaleModel | PooledModel | DirectPool | None
     )  # None if the distribution is that of Y itself
     _encodings: tuple[Encoding, Encoding]
 
@@ -215,12 +219,19 @@ class DistributionRegressor(RegressorMixin, FittedState):
         pair = read_pair(self._name, X, Y, sample_weight, seed, how=how, **folds)
         table = as_table(X, pair.encodings[0], pair.sample.x)
         data = Training.of(pair.sample, table, self.cv, pair.seed)
+        spec, rows = self._spec(pair.seed), (data, pair.design, pair.encodings)
         if is_discrete(pair.encodings[1], data.given_outcomes):
             warn_if_unused(self._name, self.regressor)
-            dist = self._estimator(pair.seed)
-            fit_by(dist, pair.sample.folds, X, Y, sample_weight)
-            return self._keep(pair, dist, None)
-        spec, rows = self._spec(pair.seed), (data, pair.design, pair.encodings)
+
+            def direct(kernel_x: Kernel | str) -> JointDistribution:
+                dist = self._estimator(pair.seed, kernel_x)
+                fit_by(dist, pair.sample.folds, X, Y, sample_weight)
+                return dist
+
+            given = not (isinstance(self.regressor, str) and self.regressor == "auto")
+            if given or self.distribution is not None or data.sample.n < POOLS.least_rows:
+                return self._keep(pair, direct(self.kernel_x), None)
+            return self._keep(pair, *fit_direct_pool(*rows, spec, direct))
         model: LocationScaleModel | PooledModel
         if isinstance(self.regressor, str) and self.regressor == "auto":
             model = fit_pool(*rows, spec)
@@ -296,7 +307,8 @@ class DistributionRegressor(RegressorMixin, FittedState):
         if self._model is None:
             return self._forecast(self.distribution_.predict(X), X, names)
         question = self._read("predict", "X", X)
-        found = answering(self._answers("predict", question, X), question.rows).mean()
+        dist = answering(self._answers("predict", question, X), question.rows)
+        found = dist.mean() if self._encodings[1].numeric else dist.mode()
         return self._forecast(found, X, names)
 
     @y_for_Y
@@ -374,12 +386,13 @@ class DistributionRegressor(RegressorMixin, FittedState):
         self,
         pair: PairedData,
         dist: JointDistribution,
-        model: LocationScaleModel | PooledModel | None,
+        model: LocationScaleModel | PooledModel | DirectPool | None,
     ) -> Self:
         """Set all fitted attributes; without a model, the distribution is that of Y."""
         learned = pair.columns | {"_encodings": pair.encodings, "_model": model}
-        learned |= {"distribution_": dist, "direct_": model is None}
-        if model is None:
+        direct = model is None or isinstance(model, DirectPool)
+        learned |= {"distribution_": dist, "direct_": direct}
+        if model is None or isinstance(model, DirectPool):
             d = pair.sample.y.d
             learned |= {"regressors_": [], "regressor_weights_": np.empty((0, d))}
             learned |= {"kernel_x_": dist.kernel_x_, "scale_": np.ones(d)}
@@ -402,7 +415,7 @@ class DistributionRegressor(RegressorMixin, FittedState):
     def members_(self) -> list[Member]:
         """The members of the pool of distributions that have weight."""
         check_is_fitted(self)
-        if isinstance(self._model, PooledModel):
+        if isinstance(self._model, PooledModel | DirectPool):
             return self._model.members
         name = MEMBERS[1] if self._model is None else MEMBERS[0]
         return [Member(name, 1.0, np.nan)]
