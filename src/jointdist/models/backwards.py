@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_array
+from scipy.spatial import cKDTree
 
 from jointdist._array import Index, Matrix, Vector, to_numpy
 from jointdist._cached import Cached, cached
@@ -140,16 +141,17 @@ class Backwards(Cached):
     @cached
     def factors(self) -> Vector:
         """The logarithms of factors of the rows that make both marginals those of the sample."""
-        y, v = _few(self.outcomes)
+        many = self.likelihood.is_discrete  # whose probabilities are all known at once
+        y, v = _few(self.outcomes, len(self.outcomes.table()) if many else _RAKED)
         logs, trust = self.likelihood.ratios(y)
-        some = trust > _NONE
-        able = np.isfinite(logs[:, some]).any(axis=1)
-        found, error = np.zeros(len(able)), 1.0
-        if able.any():
+        some = np.flatnonzero(trust > _NONE)
+        able = np.flatnonzero(np.isfinite(logs[:, some]).any(axis=1))
+        found, error = np.zeros(len(logs)), 1.0
+        if len(able):
             w, v = self.likelihood.shares[able], v[some] * trust[some]
             raked = rake(logs[np.ix_(able, some)], w / w.sum(), v / v.sum())
             found[able] = raked.rows - np.log(w)
-            error = raked.error if able.all() else error
+            error = raked.error if len(able) == len(logs) else error
         if error > _INEXACT:
             msg = (
                 f"{self.likelihood.where}: marginals are met up to a share of {error:.1g} only, as "
@@ -214,9 +216,9 @@ class OutcomeConditions(Cached):
         if not known.numeric:
             return [()] * self.n
         seen, y = self.backwards.outcomes.table(), to_numpy(self.rows.read(0, self.n))
-        beyond = (y < seen.min(axis=0)) | (y > seen.max(axis=0))
+        beyond = np.asarray((y < seen.min(axis=0)) | (y > seen.max(axis=0)))
         titles = np.array(known.titles("y"), dtype=object)
-        return [tuple(titles[each]) for each in beyond]
+        return [tuple(titles[each]) for each in list(beyond)]
 
     def labels(self) -> tuple[str, list[str]]:
         """Return the names of the columns that tell conditions apart, and their values."""
@@ -298,22 +300,37 @@ def _support(x: WeightedRows, shown: Encoding, count: int) -> tuple[CellSupport,
     return CellSupport.of_each(points, sample), which
 
 
-def _few(outcomes: SupportPoints) -> tuple[Vector, Vector]:
-    """Return distinct outcomes with their weights: of many, some that stand for all.
+def _few(outcomes: SupportPoints, most: int) -> tuple[Matrix, Vector]:
+    """Return distinct outcomes with their weights: of many numbers, some that stand for all.
 
-    Of one column of numbers these are at equidistant levels; else a random choice.
+    Of one column these are at equidistant levels, of several the means of those next to each of
+    some that are chosen at random.
+
+    Parameters
+    ----------
+    outcomes : SupportPoints
+        The observed outcomes.
+    most : int
+        The largest number of them.
     """
     table, which = np.unique(outcomes.table(), axis=0, return_inverse=True)
     w: Vector = np.bincount(which.ravel(), outcomes.shares).astype(np.float64)
-    table, w = table[w > 0], w[w > 0]
-    if len(w) <= _RAKED:
-        return table, w / w.sum()
+    table, w = table[w > 0], w[w > 0] / w.sum()
+    if len(w) <= most:
+        return table, w
     if table.shape[1] > 1:
-        rng = np.random.default_rng(0)
-        levels = rng.random(_RAKED)
-    else:
-        levels = (np.arange(_RAKED) + 0.5) / _RAKED
-    ends = np.cumsum(w)
-    at = np.minimum(np.searchsorted(ends, levels * ends[-1]), len(w) - 1)
+        return _neighbours(table, w, outcomes.units(), most)
+    levels = (np.arange(most) + 0.5) / most
+    at = np.minimum(np.searchsorted(np.cumsum(w), levels), len(w) - 1)
     chosen, counts = np.unique(at, return_counts=True)
-    return table[chosen], counts / _RAKED
+    return table[chosen], counts / most
+
+
+def _neighbours(table: Matrix, w: Vector, unit: Vector, most: int) -> tuple[Matrix, Vector]:
+    """Return the means and the weights of rows next to each of some of them."""
+    rng = np.random.default_rng(0)
+    chosen = rng.choice(len(w), most, replace=False, p=w)
+    near = cKDTree(table[chosen] / unit).query(table / unit)[1]
+    weights: Vector = np.bincount(near, w, most).astype(np.float64)
+    sums = [np.bincount(near, w * column, most) for column in table.T]
+    return np.stack(sums, axis=1) / weights[:, None], weights

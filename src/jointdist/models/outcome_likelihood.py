@@ -40,6 +40,11 @@ class OutcomeLikelihood(Cached):
     shares: Vector
     where: str
 
+    @property
+    def is_discrete(self) -> bool:
+        """Whether it is that of probabilities of few values."""
+        return self.dists.table is not None
+
     def logs(self, y: Vector) -> Matrix:
         """Return the logarithms of densities or probabilities, ``(n, q)``.
 
