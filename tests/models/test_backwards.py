@@ -141,7 +141,7 @@ class TestBayes:
 
     def test_total_probability(self, model):
         """Averaged over the model's own marginal of Y, answers give back the sample."""
-        edges = np.linspace(-9, 9, 1801)
+        edges = np.linspace(-9, 9, 721)
         points = np.array(model.given(y=[0.0]).support_points())
         p = model.given(x=points[:, None]).pdf(edges, grid=True)
         marginal = p.mean(axis=0) * (edges[1] - edges[0])
@@ -173,11 +173,11 @@ class TestRaked:
         joint = w / len(y)
         assert_allclose(joint.sum(axis=1), 1 / len(y), rtol=1e-10)
         points = np.sort(X[:, 0])[:, None]
-        p = model.given(x=points).pdf(y, grid=True).T  # of the form a b p(y | x)
-        factors = np.log(joint) - np.log(p)
-        inner = factors - factors.mean(axis=0) - factors.mean(axis=1, keepdims=True)
-        fine = p > 1e-200
-        assert np.abs(inner - inner[fine].mean())[fine].max() < 1e-5
+        likely = model.given(x=points).logpdf(y, grid=True).T
+        some = np.ix_(np.abs(y) < 1, np.abs(points[:, 0]) < 1)  # where no weight is tiny
+        factors = np.log(joint[some]) - likely[some]  # of the form a(x) + b(y)
+        rest = factors - factors.mean(axis=0) - factors.mean(axis=1, keepdims=True)
+        assert_allclose(rest, -factors.mean(), atol=1e-6)
 
     def test_many_outcomes_are_met_by_those_that_stand_for_them(self, monkeypatch):
         monkeypatch.setattr(backwards, "_RAKED", 64)
@@ -187,7 +187,7 @@ class TestRaked:
             w = model.given(y=Y, marginals="exact").weights().mean(axis=0)
             free = model.given(y=Y).weights().mean(axis=0)
             assert np.abs(300 * w - 1).mean() < np.abs(300 * free - 1).mean() + 0.01
-            assert np.abs(300 * w - 1).max() < 0.15
+            assert np.abs(300 * w - 1).mean() < 0.1
 
     def test_an_outcome_far_from_all_forecasts_takes_no_part(self):
         X, y = rows(150)
@@ -212,23 +212,24 @@ class TestRaked:
             X, X[:, 0] + 1e-4 * rows(200, seed=1)[0][:, 0]
         )
         with pytest.warns(ToleranceWarning, match="marginals are met up to"):
-            w = model.given(y=[0.1], marginals="exact").weights()
+            w = model.given(y=[X[0, 0]], marginals="exact").weights()
         assert np.isfinite(w).all()
+
+
+@pytest.fixture(scope="module")
+def labelled():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(240, 2))
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=240) > 0, "high", "low")
+    dist = jd.JointDistribution(Gaussian(1.0), Delta(), regularization=1e-3)
+    return DR("kernel", distribution=dist, random_state=0, verbose=0).fit(X, y), X, y
 
 
 class TestDiscrete:
     """Probabilities take the place of densities."""
 
-    @pytest.fixture(scope="class")
-    def fitted(self):
-        rng = np.random.default_rng(0)
-        X = rng.normal(size=(240, 2))
-        y = np.where(X[:, 0] + 0.5 * rng.normal(size=240) > 0, "high", "low")
-        dist = jd.JointDistribution(Gaussian(1.0), Delta(), regularization=1e-3)
-        return DR("kernel", distribution=dist, random_state=0, verbose=0).fit(X, y), X, y
-
-    def test_the_answer_is_that_of_the_direct_model(self, fitted):
-        model, _, _ = fitted
+    def test_the_answer_is_that_of_the_direct_model(self, labelled):
+        model, _, _ = labelled
         found, there = (
             each.given(y=["low", "high"]) for each in (model, model.distribution_)
         )
@@ -237,22 +238,21 @@ class TestDiscrete:
         assert low < -0.5
         assert high > 0.5
 
-    def test_raked(self, fitted):
-        model, X, y = fitted
+    def test_raked(self, labelled):
+        model, X, y = labelled
         w = model.given(y=["low", "high"], marginals="exact").weights()
         share = np.array([(y == "low").mean(), (y == "high").mean()])
         assert_allclose(share @ w, 1 / 240, rtol=1e-8)
         points = np.array(model.given(y=["low"], marginals="exact").support_points())
         dist = model.given(x=points)
         p = np.stack([dist.prob(f"y == '{name}'") for name in ("low", "high")])
-        factors = w / p
-        assert_allclose(
-            factors[0] / factors[0].mean(), factors[1] / factors[1].mean(), rtol=1e-6
-        )
+        fine = (p > 1e-3).all(axis=0)
+        factors = w[:, fine] / p[:, fine]  # of the form a(x) b(y)
+        assert_allclose(factors[0] / factors[1], factors[0, 0] / factors[1, 0], rtol=1e-6)
         assert set(map(tuple, points)) == set(map(tuple, X))
 
-    def test_an_embedding_as_the_direct_model(self, fitted):
-        _, X, y = fitted
+    def test_an_embedding_as_the_direct_model(self, labelled):
+        _, X, y = labelled
         embedding = jd.ConditionalMeanEmbedding(Gaussian(1.0), Delta(), regularization=1e-3)
         model = DR("kernel", distribution=embedding, random_state=0, verbose=0).fit(X, y)
         dist = model.given(y=["low", "high"])
@@ -301,39 +301,40 @@ class TestFar:
         assert (model.given(y=new).novelty() > 0.5).mean() < 0.01
 
 
+@pytest.fixture(scope="module")
+def flights():
+    rng = np.random.default_rng(0)
+    n = 250
+    X = pd.DataFrame(
+        {
+            "hour": rng.integers(0, 24, size=n),
+            "origin": rng.choice(["EWR", "JFK", "LGA"], size=n),
+            "wind": np.where(rng.random(n) < 0.2, np.nan, rng.gamma(2.0, size=n)),
+        }
+    )
+    late = X["hour"] + 10.0 * (X["origin"] == "JFK") + 4 * rng.normal(size=n)
+    Y = pd.DataFrame({"delay": late, "taxi": rng.gamma(3.0, size=n) + 0.2 * late})
+    model = DR("kernel", distribution=RESIDUALS, random_state=0, verbose=0).fit(X, Y)
+    return model, X, Y
+
+
 class TestTables:
     """Names, categories, missing entries, in and out."""
 
-    @pytest.fixture(scope="class")
-    def fitted(self):
-        rng = np.random.default_rng(0)
-        n = 250
-        X = pd.DataFrame(
-            {
-                "hour": rng.integers(0, 24, size=n),
-                "origin": rng.choice(["EWR", "JFK", "LGA"], size=n),
-                "wind": np.where(rng.random(n) < 0.2, np.nan, rng.gamma(2.0, size=n)),
-            }
-        )
-        late = X["hour"] + 10.0 * (X["origin"] == "JFK") + 4 * rng.normal(size=n)
-        Y = pd.DataFrame({"delay": late, "taxi": rng.gamma(3.0, size=n) + 0.2 * late})
-        model = DR("kernel", distribution=RESIDUALS, random_state=0, verbose=0).fit(X, Y)
-        return model, X, Y
-
-    def test_answers_are_in_the_units_of_users(self, fitted):
-        model, X, _ = fitted
+    def test_answers_are_in_the_units_of_users(self, flights):
+        model, X, _ = flights
         dist = model.given(y={"taxi": 8.0, "delay": 30.0})
         assert dist.encoding.names == ("hour", "origin", "wind")
         p = dist.prob("origin == 'JFK'")[0]
-        assert p > 0.9
+        assert p > 0.75
         assert dist.prob("origin == 'JFK' and hour > 10")[0] <= p
         assert dist["hour"].mean()[0] > X["hour"].mean() + 3
         assert dist["hour"].is_discrete
         assert 0.02 < dist.prob("wind is None")[0] < 0.6
         assert set(dist["origin"].sample(50, random_state=0)[0]) <= {"EWR", "JFK", "LGA"}
 
-    def test_many_questions(self, fitted):
-        model, _, Y = fitted
+    def test_many_questions(self, flights):
+        model, _, Y = flights
         some = Y.iloc[[3, 40, 7]]
         dist = model.given(y=some)
         frame = dist["hour"].to_frame()
@@ -345,22 +346,20 @@ class TestTables:
         assert_allclose(dist[1:].weights(), dist.weights()[1:])
         assert_allclose(dist[[2]]["hour"].mean(), dist["hour"].mean()[2:])
 
-    def test_frames(self, fitted):
-        model, _, Y = fitted
+    def test_frames(self, flights):
+        model, _, Y = flights
         model = pickle.loads(pickle.dumps(model))  # noqa: S301
         dist = model.set_output(transform="pandas").given(y=Y[:2])
         assert list(dist["hour"].mean().index) == [0, 1]
 
-    def test_support_points_are_the_rows_seen(self, fitted):
-        model, X, Y = fitted
+    def test_support_points_are_the_rows_seen(self, flights):
+        model, X, Y = flights
         points = pd.DataFrame(model.given(y=Y[:1]).support_points(), columns=X.columns)
-        rows = X.drop_duplicates()
-        assert len(points) == len(rows)
-        for name in X:
-            there, seen = points[name].astype(str), rows[name].astype(object)
-            assert sorted(there) == sorted(
-                seen.map(lambda v: str(float(v)) if name != "origin" else v)
-            )
+        seen = X.drop_duplicates().sort_values(list(X)).reset_index(drop=True)
+        found = (
+            points.astype(X.dtypes.to_dict()).sort_values(list(X)).reset_index(drop=True)
+        )
+        pd.testing.assert_frame_equal(found, seen)
 
     def test_few_values_of_x_are_a_discrete_variable(self):
         rng = np.random.default_rng(0)
@@ -393,7 +392,7 @@ class TestContract:
             model.given(x=x, marginals="exact")
         with pytest.raises(ValueError, match="given: `y` must"):
             model.given(y=np.zeros((3, 2)))
-        with pytest.raises(ValueError, match=r"given: `y` must be finite"):
+        with pytest.raises(ValueError, match=r"given: `y` must be complete"):
             model.given(y=[0.0, np.nan])
 
     def test_files(self, model, tmp_path):
