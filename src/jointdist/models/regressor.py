@@ -70,6 +70,10 @@ class DistributionRegressor(RegressorMixin, FittedState):
     distribution of residuals. Out of distribution, kernel regression reverts to the mean,
     and the distributions are about as wide as the marginal one.
 
+    Questions backwards, ``given(y=...)``, are answered by Bayes' rule: the distribution of X given
+    an outcome is a sample of the rows of X, each with its weight times the density that is
+    forecast for the outcome there.
+
     A discrete Y has no residuals: its distribution given x is learned directly, by a
     :class:`~jointdist.JointDistribution`. Y is discrete if it is categorical, or if its rows
     take at most 30 distinct values, three times each on average. Any other Y is taken to be
@@ -145,6 +149,8 @@ class DistributionRegressor(RegressorMixin, FittedState):
     >>> dist.mean().round(1), dist.interval(0.9).round(1)
     (array([-0. ,  0.1]), array([[-0.2,  0.2],
            [-0.5,  0.6]]))
+    >>> model.given(y=[1.2]).prob("0.3 < x < 1.5").round(1)  # where the wave has its crest
+    array([0.9])
     """
 
     n_features_in_: int
