@@ -34,7 +34,7 @@ def quantiles_between(base: Distributions, groups: Groups, levels: Vector) -> Ve
     levels : array of shape (l,)
         The levels.
     """
-    each, which = base.quantile(levels)[..., 0], groups.which
+    each = base.quantile(levels)[..., 0]
     low = np.minimum.reduceat(each, groups.starts, axis=0)
     high = np.maximum.reduceat(each, groups.starts, axis=0)
     enough = _ROUNDING * np.maximum(np.abs(low), np.abs(high))

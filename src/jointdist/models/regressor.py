@@ -43,7 +43,7 @@ from jointdist.models.event_rows import in_event, require_one
 from jointdist.models.jdl import JointDistribution
 from jointdist.models.joint_estimator import JointEstimator
 from jointdist.models.location_scale_model import LocationScaleModel
-from jointdist.models.pooled_model import PooledModel
+from jointdist.models.pooled_model import MEMBERS, Member, PooledModel
 from jointdist.models.questions import Answering, answers
 from jointdist.models.reweighted import Reweighted, reweighted
 from jointdist.models.told import warn_if_novel
@@ -113,6 +113,8 @@ class DistributionRegressor(RegressorMixin, FittedState):
         As in :class:`~jointdist.JointDistribution`.
     random_state : int, Generator, RandomState, optional
         The seed of pivots, of choices of rows, and of regressors without one.
+    effort : {"fast", "auto", "best"}, default="auto"
+        How much time a fit is worth.
     executor : Executor, optional
         Runs the row blocks.
     verbose : int, default=1
@@ -122,8 +124,13 @@ class DistributionRegressor(RegressorMixin, FittedState):
     ----------
     regressors_ : list
         The fitted regressors of the location.
-    weights_ : array of shape (k, d_y)
+    regressor_weights_ : array of shape (k, d_y)
         Their weights in the average, for each column of Y.
+    members_ : list of Member
+        The members of the pool of distributions that have weight: name, weight and own
+        out-of-fold score of each. A single one unless ``regressor`` is ``"auto"``.
+    weights_ : array of shape (m,)
+        The weights of these members; their sum is one.
     kernel_x_ : Kernel or None
         The kernel with the largest weight in kernel ridge regression, if there is one.
     scale_ : ScaleRegression or array of shape (d_y,)
@@ -155,7 +162,7 @@ class DistributionRegressor(RegressorMixin, FittedState):
 
     n_features_in_: int
     regressors_: list[Any]
-    weights_: Vector
+    regressor_weights_: Vector
     kernel_x_: Kernel | None
     scale_: ScaleRegression | Vector
     distribution_: JointDistribution
@@ -221,12 +228,12 @@ class DistributionRegressor(RegressorMixin, FittedState):
             dist = self._estimator(pair.seed)
             fit_by(dist, pair.sample.folds, X, Y, sample_weight)
             return self._keep(pair, dist, None)
-        spec, how = self._spec(pair.seed), (data, pair.design, pair.encodings)
+        spec, rows = self._spec(pair.seed), (data, pair.design, pair.encodings)
         model: LocationScaleModel | PooledModel
         if isinstance(self.regressor, str) and self.regressor == "auto":
-            model = fit_pool(*how, spec)
+            model = fit_pool(*rows, spec)
         else:
-            model = fit_location_scale(*how, spec)[0]
+            model = fit_location_scale(*rows, spec)[0]
         return self._keep(pair, model.residuals, model)
 
     def given(
@@ -406,14 +413,36 @@ class DistributionRegressor(RegressorMixin, FittedState):
         learned |= {"distribution_": dist, "direct_": model is None}
         if model is None:
             d = pair.sample.y.d
-            learned |= {"regressors_": [], "weights_": np.empty((0, d))}
+            learned |= {"regressors_": [], "regressor_weights_": np.empty((0, d))}
             learned |= {"kernel_x_": dist.kernel_x_, "scale_": np.ones(d)}
         else:
             place, scale = model.location, model.scale.value
             learned |= {"regressors_": [part.model for part in place.parts]}
-            learned |= {"weights_": place.weights, "kernel_x_": place.kernel}
+            learned |= {"regressor_weights_": place.weights, "kernel_x_": place.kernel}
             learned |= {"scale_": scale}
         return self._set_fitted(learned)
+
+    @classmethod
+    def _of_saved(cls, saved: dict[str, Any]) -> Self:
+        """Return the estimator of what a file holds, which may be of an older version."""
+        learned = saved["learned"]
+        if learned is not None and "weights_" in learned:
+            learned["regressor_weights_"] = learned.pop("weights_")
+        return super()._of_saved(saved)
+
+    @property
+    def members_(self) -> list[Member]:
+        """The members of the pool of distributions that have weight."""
+        check_is_fitted(self)
+        if isinstance(self._model, PooledModel):
+            return self._model.members
+        name = MEMBERS[1] if self._model is None else MEMBERS[0]
+        return [Member(name, 1.0, np.nan)]
+
+    @property
+    def weights_(self) -> Vector:
+        """The weights of these members."""
+        return np.array([member.weight for member in self.members_])
 
     @property
     def encoding_(self) -> Design:
@@ -466,8 +495,7 @@ class DistributionRegressor(RegressorMixin, FittedState):
         require_selection(where, None, self.verbose)
         require_regressor(where, self.regressor)
         rule = " or ".join(f'"{name}"' for name in EFFORTS)
-        known = isinstance(self.effort, str) and self.effort in EFFORTS
-        require(known, where, "effort", rule, self.effort)
+        require(self.effort in list(EFFORTS), where, "effort", rule, self.effort)
         require(isinstance(self.scale, bool), where, "scale", "True or False", self.scale)
         fine = self.distribution is None or isinstance(
             self.distribution, DistributionEstimator
