@@ -39,7 +39,7 @@ __all__ = ["Backwards", "Margins", "PointDistributions", "of_direct", "warn_of_o
 
 Margins: TypeAlias = Literal["free", "exact"]
 
-_RAKED = 512  # outcomes that stand for those of the sample: 10 s for 4,096 forecasts
+_RAKED = 512  # outcomes that stand for those of the sample: 4 to 12 s for 4,096 forecasts
 _NONE = 1e-12  # the trust in an outcome that does not count in raking
 _INEXACT = 1e-8  # the relative error of a raked marginal above which users are told
 _WORKED = 1 << 20  # densities worked on at a time: 8 MB, and as much for each column of Y

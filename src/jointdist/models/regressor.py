@@ -265,7 +265,7 @@ class DistributionRegressor(RegressorMixin, FittedState):
             the sample of X. By ``"free"`` they do as far as forecasts are calibrated; averaged
             over the model's own marginal of Y they always do. ``"exact"``: the joint weights of
             support points and outcomes, at most 512 that stand for all, are raked until both
-            marginals are those of the sample. It takes up to ten seconds, once.
+            marginals are those of the sample. It takes some ten seconds, once.
         """
         check_is_fitted(self)
         method = f"{self._name}.given"
