@@ -395,8 +395,9 @@ class TestContract:
         with pytest.raises(ValueError, match=r"given: `y` must be complete"):
             model.given(y=[0.0, np.nan])
 
-    def test_files(self, model, tmp_path):
-        y = [-0.5, 1.0]
+    @pytest.mark.parametrize("name", ["model", "pooled"])
+    def test_files(self, name, request, tmp_path):
+        model, y = request.getfixturevalue(name), [-0.5, 1.0]
         wanted = [model.given(y=y, marginals=how).weights() for how in ("free", "exact")]
         model.save(tmp_path / "model.jd")
         again = jd.load(tmp_path / "model.jd")
