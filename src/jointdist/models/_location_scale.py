@@ -17,8 +17,8 @@ from jointdist.distributions.seen import learn_seen, range_of
 from jointdist.distributions.support_points import most_values
 from jointdist.errors import warn_user
 from jointdist.kernels import Kernel
-from jointdist.kernels.median_heuristic import family_of
-from jointdist.lowrank.novelty import novelty_detector
+from jointdist.kernels.median_heuristic import Family, family_of
+from jointdist.lowrank.novelty import NoveltyDetector, novelty_detector
 from jointdist.lowrank.support_sums import sampled_pairs
 from jointdist.models.event_rows import WeightedRows
 from jointdist.models.jdl import JointDistribution
@@ -27,11 +27,16 @@ from jointdist.models.marginal_points import marginal_points
 from jointdist.regression.effort import EFFORTS, Effort
 from jointdist.regression.fitted_location import ForestLocation
 from jointdist.regression.fitted_scale import constant_scale
+from jointdist.regression.fitted_trend import LinearTrend
 from jointdist.regression.leakage import hide_residuals
 from jointdist.regression.location import fit_location
+from jointdist.regression.outliers import fenced
 from jointdist.regression.protocols import Scale
+from jointdist.regression.regression_data import RegressionData
 from jointdist.regression.scale import fit_scale, forecast_kernel
+from jointdist.regression.settings import SETTINGS as REGRESSION
 from jointdist.regression.training import Training
+from jointdist.regression.trend import fit_trend
 
 __all__ = [
     "HeldLocationScale",
@@ -148,13 +153,6 @@ def fit_location_scale(
         executor=spec.executor,
         forest=forest,
     )
-    held, residuals, outcomes = _held_out(data, left)
-    forecasts, w = outcomes - residuals, held.weights
-    p = Rows(hide_residuals(forecasts, residuals, rng, w), spec.where, "Y")
-    scale, values = _fit_scale(family.at(1.0), held, p, residuals, data.seed, spec)
-    dist = _fit_residuals(held, p, residuals, values, spec)
-    mean = np.average(forecasts, axis=0, weights=w)
-    workers = executor_for(data.given.y, spec.executor)
     detector = novelty_detector(
         family.at(1.0),
         x,
@@ -162,6 +160,17 @@ def fit_location_scale(
         random_state=data.seed,
         executor=spec.executor,
     )
+    trend = None
+    if isinstance(spec.regressor, str):
+        trend, left = _with_trend(family, data, detector, left, spec)
+    held, residuals, outcomes = _held_out(data, left)
+    forecasts, w = outcomes - residuals, held.weights
+    p = Rows(hide_residuals(forecasts, residuals, rng, w), spec.where, "Y")
+    scale, values = _fit_scale(family.at(1.0), held, p, residuals, data.seed, spec)
+    dist = _fit_residuals(held, p, residuals, values, spec)
+    mean = np.average(forecasts, axis=0, weights=w)
+    usual = fenced(residuals, REGRESSION.residual_fence, w)
+    workers = executor_for(data.given.y, spec.executor)
     sample = _sampled(data)
     ends = design.judged(range_of(x, data.sample.weights))
     tried = moved(sample.rows, detector.map.core)
@@ -171,18 +180,42 @@ def fit_location_scale(
         dist,
         detector,
         explained=np.average((forecasts - mean) ** 2, axis=0, weights=w),
-        unexplained=np.average(residuals**2, axis=0, weights=w),
+        unexplained=np.average(usual**2, axis=0, weights=w),
         encodings=encodings,
         marginal=marginal_points(data.given, encodings[1], workers, data.seed),
         executor=spec.executor,
         sample=sample,
         seen=learn_seen(ends, x.n, tried, detector.map, detector.novelty),
         made=None if design.is_plain else design,
+        trend=trend,
     )
     rows = np.flatnonzero(np.isfinite(left).all(axis=1))
     known = np.flatnonzero(np.isfinite(values).all(axis=1))
     found = HeldLocationScale(rows[known], forecasts[known], values[known], p.subset(known))
     return model, found
+
+
+def _with_trend(
+    family: Family,
+    data: Training,
+    detector: NoveltyDetector,
+    left: Vector,
+    spec: LocationScaleSpec,
+) -> tuple[LinearTrend | None, Vector]:
+    """Return the trend, if there is one, and the out-of-fold residuals with it."""
+    x, y, w = data.sample.x, data.outcomes, data.sample.weights
+    rows = RegressionData(x, fenced(y, REGRESSION.outcome_fence, w), w, data.sample.folds)
+    seed, workers = data.seed, spec.executor
+    trend = fit_trend(family, rows, detector, y - left, random_state=seed, executor=workers)
+    if trend is None:
+        return None, left
+    novel = detector.doubt(detector.novelty(x, spec.executor))
+    doubt = trend.doubt(x, novel, spec.executor)
+    far = np.flatnonzero(doubt)
+    forecasts, share = (y - left)[far], doubt[far, None]
+    left = left.copy()
+    left[far] = y[far] - (1 - share) * forecasts - share * trend.at(x.subset(far))
+    return trend, left
 
 
 def _sampled(data: Training) -> WeightedRows:

@@ -25,7 +25,9 @@ from jointdist.models.event_rows import WeightedRows
 from jointdist.models.jdl import JointDistribution
 from jointdist.projection.pooled import pooled
 from jointdist.regression.fitted_location import RegressorLocation, StackedLocation
+from jointdist.regression.fitted_trend import LinearTrend
 from jointdist.regression.protocols import Scale
+from jointdist.regression.settings import SETTINGS as REGRESSION
 from jointdist.regression.tables import as_table, decoded_table
 
 __all__ = ["LocationScaleModel"]
@@ -61,6 +63,8 @@ class LocationScaleModel(Cached):
         The range and the novelty of all rows; likewise.
     made : Design, optional
         What became of the columns of X, if it is not plain.
+    trend : LinearTrend, optional
+        What forecasts follow where rows are few; without it they revert to the mean.
     """
 
     location: StackedLocation
@@ -75,6 +79,7 @@ class LocationScaleModel(Cached):
     sample: WeightedRows | None = None
     seen: Seen | None = None
     made: Design | None = None
+    trend: LinearTrend | None = None
 
     @property
     def design_x(self) -> Design:
@@ -125,8 +130,10 @@ class LocationScaleModel(Cached):
     def given(self, x: Rows, X: object) -> LocationScale:
         """Return the conditional distributions of Y given rows of X.
 
-        Out of distribution they are about as wide as the sample: the variance that
-        forecasts explain is added to that of the residual.
+        Where rows are few they follow the trend, as wide as its errors at the ends of columns,
+        and wider with distance. Without a trend they revert to the mean out of distribution,
+        about as wide as the sample: the variance that forecasts explain is added to that of
+        the residual.
 
         Parameters
         ----------
@@ -137,12 +144,8 @@ class LocationScaleModel(Cached):
         """
         table = as_table(X, self.encodings[0], x)
         novelty = self.detector.novelty(x, self.executor)
-        doubt = self.detector.doubt(novelty)
-        shift = self.location.predict(x, table, doubt, self.executor)
+        shift, stretch = self._forecasts(x, table, self._novel(x, novelty))
         p = Rows(shift, x.where, "x")
-        stretch = self.scale.at(x, p, self.executor)
-        unknown = self.explained + np.maximum(self.unexplained - stretch**2, 0.0)
-        stretch = np.sqrt(stretch**2 + doubt[:, None] * unknown)
         residuals = self.residuals._fitted.of_y(p).normalised  # noqa: SLF001
         about = About(self.seen, np.empty(0), 0.0)
         inner, encoding = residuals.conditions, self.encodings[0]
@@ -154,6 +157,45 @@ class LocationScaleModel(Cached):
             encoding=self.encodings[1],
             unit=self.marginal.units(),
         )
+
+    def doubt(self, x: Rows, novelty: Vector) -> Vector:
+        """Return how little rows near others say about them, from zero to one.
+
+        Parameters
+        ----------
+        x : Rows
+            The rows.
+        novelty : array of shape (q,)
+            How far out of distribution they are.
+        """
+        novel = self._novel(x, novelty)
+        return novel if self.trend is None else self.trend.doubt(x, novel, self.executor)
+
+    def _novel(self, x: Rows, novelty: Vector) -> Vector:
+        """Return by how much rows are out of distribution, or beyond the range seen."""
+        novel = self.detector.doubt(novelty)
+        if self.seen is None:
+            return novel
+        z = to_numpy(x.read(0, x.n))
+        width = self.seen.high - self.seen.low
+        away = np.abs(z - np.clip(z, self.seen.low, self.seen.high))
+        share = (away / np.where(width > 0, width, np.inf)).max(axis=1, initial=0.0)
+        found: Vector = np.maximum(novel, np.minimum((share / REGRESSION.beyond) ** 2, 1.0))
+        return found
+
+    def _forecasts(self, x: Rows, table: Any, doubt: Vector) -> tuple[Vector, Vector]:
+        """Return location and scale at rows; far from all others they follow the trend."""
+        if self.trend is None:
+            place = self.location.predict(x, table, doubt, self.executor)
+            scale = self.scale.at(x, Rows(place, x.where, "x"), self.executor)
+            unknown = self.explained + np.maximum(self.unexplained - scale**2, 0.0)
+            return place, np.sqrt(scale**2 + doubt[:, None] * unknown)
+        share = self.trend.doubt(x, doubt, self.executor)[:, None]
+        near = self.location.predict(x, table, np.zeros(x.n), self.executor)
+        place = near + share * (self.trend.at(x) - near)
+        scale = self.scale.at(x, Rows(place, x.where, "x"), self.executor)
+        unknown = np.maximum(self.trend.variance(x) - scale**2, 0.0)
+        return place, np.sqrt(scale**2 + share * unknown)
 
     def skill_of(self, dists: Distributions, sample: Sample) -> float:
         """Return one minus the mean energy score over that of the observed outcomes.

@@ -53,8 +53,8 @@ class Member(NamedTuple):
 class PooledModel(Cached):
     """A linear pool of distributions of Y given X.
 
-    Out of distribution the others give their weight to the location-scale distributions, which
-    are wider there.
+    Where rows are few the others give their weight to the location-scale distributions, which
+    follow a trend and are wider there.
 
     Attributes
     ----------
@@ -176,7 +176,7 @@ class PooledModel(Cached):
         if not self.others:
             return base
         others = [member.of_y(conditions, x, workers) for member in self.others]
-        doubt = self.base.detector.doubt(conditions.novelty())
+        doubt = self.base.doubt(x, conditions.novelty())
         shares = self.shares * (1 - doubt)[:, None]
         shares[:, 0] += doubt
         return pool([base, *others], shares, conditions)
