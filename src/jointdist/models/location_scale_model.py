@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from jointdist._array import Vector, to_numpy
+from jointdist._cached import Cached, cached
 from jointdist._rules import Text, require
 from jointdist.data.design import Design
 from jointdist.data.encoding import Encoding
@@ -19,6 +20,7 @@ from jointdist.distributions.protocols import Distributions
 from jointdist.distributions.seen import About, Seen
 from jointdist.distributions.support_points import SupportPoints
 from jointdist.lowrank.novelty import NoveltyDetector
+from jointdist.models.backwards import Backwards
 from jointdist.models.event_rows import WeightedRows
 from jointdist.models.jdl import JointDistribution
 from jointdist.models.skill import mean_skill
@@ -33,7 +35,7 @@ __all__ = ["LocationScaleModel"]
 
 
 @dataclass(frozen=True, eq=False)
-class LocationScaleModel:
+class LocationScaleModel(Cached):
     """Distributions of location plus scale times a residual, all learned.
 
     Attributes
@@ -114,6 +116,11 @@ class LocationScaleModel:
     def marginal_scores(self, y: Vector) -> Vector:
         """Return the energy scores of the observed outcomes at others."""
         return marginal_scores(self.marginal, y)
+
+    @cached
+    def backwards(self) -> Backwards:
+        """The distributions of X given outcomes."""
+        return Backwards.of(self, self.marginal, "DistributionRegressor.given")
 
     def _table(self, x: Rows) -> Any:
         """Return coded rows as regressors read them; numbers if none reads tables."""

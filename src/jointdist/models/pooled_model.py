@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from jointdist._array import Vector
+from jointdist._cached import Cached, cached
 from jointdist.data.design import Design
 from jointdist.data.encoding import Encoding
 from jointdist.data.sample import Sample
@@ -14,6 +15,7 @@ from jointdist.distributions.groups import Groups
 from jointdist.distributions.joined import pool
 from jointdist.distributions.protocols import Distributions
 from jointdist.distributions.seen import Seen
+from jointdist.models.backwards import Backwards
 from jointdist.models.cell_forecasts import CellForecasts
 from jointdist.models.event_rows import WeightedRows
 from jointdist.models.location_scale_model import LocationScaleModel
@@ -26,7 +28,7 @@ __all__ = ["PooledModel"]
 
 
 @dataclass(frozen=True, eq=False)
-class PooledModel:
+class PooledModel(Cached):
     """A linear pool of distributions of Y given X.
 
     Where rows are few the others give their weight to the location-scale distributions, which
@@ -139,6 +141,11 @@ class PooledModel:
             Rows and outcomes, encoded, with weights.
         """
         return self.base.skill_of(dists, sample)
+
+    @cached
+    def backwards(self) -> Backwards:
+        """The distributions of X given outcomes."""
+        return Backwards.of(self, self.base.marginal, "DistributionRegressor.given")
 
     def _pooled(self, x: Rows, base: Distributions) -> Distributions:
         """Return the pool of the base with the others, at the rows it is given for."""

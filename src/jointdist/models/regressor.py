@@ -7,7 +7,7 @@ from sklearn.base import RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from jointdist._array import Vector
-from jointdist._rules import Seed, Text, require
+from jointdist._rules import Seed, Text, require, require_kind
 from jointdist.data.design import Design, Question
 from jointdist.data.encoding import Encoding
 from jointdist.data.events import names_of
@@ -38,10 +38,12 @@ from jointdist.models._location_scale import (
     warn_if_unused,
 )
 from jointdist.models._pool_fit import fit_pool
+from jointdist.models.backwards import Margins, of_direct, warn_of_outcomes
 from jointdist.models.base import DistributionEstimator
 from jointdist.models.direct_pool import DirectPool
 from jointdist.models.event_rows import in_event, require_one
 from jointdist.models.jdl import JointDistribution
+from jointdist.models.joint_estimator import JointEstimator
 from jointdist.models.location_scale_model import LocationScaleModel
 from jointdist.models.members import MEMBERS, Member
 from jointdist.models.pool_settings import SETTINGS as POOLS
@@ -71,6 +73,10 @@ class DistributionRegressor(RegressorMixin, FittedState):
     held out together. The columns of Y have locations and scales of their own, and a joint
     distribution of residuals. Out of distribution, kernel regression reverts to the mean,
     and the distributions are about as wide as the marginal one.
+
+    Questions backwards, ``given(y=...)``, are answered by Bayes' rule: the distribution of X given
+    an outcome is a sample of the rows of X, each with its weight times the density that is
+    forecast for the outcome there.
 
     A discrete Y has no residuals: its distribution given x is learned directly, by a
     :class:`~jointdist.JointDistribution`. Y is discrete if it is categorical, or if its rows
@@ -154,6 +160,8 @@ class DistributionRegressor(RegressorMixin, FittedState):
     >>> dist.mean().round(1), dist.interval(0.9).round(1)
     (array([-0. ,  0.1]), array([[-0.2,  0.2],
            [-0.5,  0.6]]))
+    >>> model.given(y=[1.2]).prob("0.3 < x < 1.5").round(1)  # where the wave has its crest
+    array([0.9])
     """
 
     n_features_in_: int
@@ -239,21 +247,45 @@ class DistributionRegressor(RegressorMixin, FittedState):
             model = fit_location_scale(*rows, spec)[0]
         return self._keep(pair, model.residuals, model)
 
-    def given(self, x: object = None, *, where: object = None) -> Conditional:
-        """Return the conditional distributions of Y given rows of X, or given an event.
+    def given(
+        self,
+        x: object = None,
+        *,
+        y: object = None,
+        where: object = None,
+        marginals: Margins = "free",
+    ) -> Conditional:
+        """Return conditional distributions: of Y for each row of ``x``, or of X for each of ``y``.
 
         Parameters
         ----------
         x : array, DataFrame, dict or sequence of shape (q, d_x), optional
             Conditions on X; a vector if X has one column.
+        y : array, DataFrame, dict or sequence of shape (q,) or (q, d_y), optional
+            Outcomes: the distribution of X given each, by Bayes' rule over a sample of at most
+            4,096 rows of X. Each has its weight times the density that the model forecasts for
+            the outcome there, divided by their sum. Far from all forecasts X has its marginal
+            distribution, with a warning; ``novelty`` tells. Of a discrete Y it is the answer of
+            ``distribution_``.
         where : str or callable, optional
             An event: the distribution of Y given that X lies in a set. An expression over
             the columns of X, or a function of its rows. The distribution is the mixture of
             those at the rows in the set, of a sample of at most 4,096 rows of X.
+        marginals : {"free", "exact"}, default="free"
+            With ``y``: whether the answers, averaged over the outcomes of the sample, give back
+            the sample of X. By ``"free"`` they do as far as forecasts are calibrated; averaged
+            over the model's own marginal of Y they always do. ``"exact"``: the joint weights of
+            support points and outcomes, at most 512 that stand for all, are raked until both
+            marginals are those of the sample. It takes some ten seconds, once.
         """
         check_is_fitted(self)
         method = f"{self._name}.given"
-        require_one(method, x=x, where=where)
+        require_one(method, x=x, y=y, where=where)
+        require_kind(method, "marginals", marginals, Margins)
+        if y is not None:
+            return self._given_y(y, marginals)
+        rule = '"free" without `y`: forecasts are not raked'
+        require(marginals == "free", method, "marginals", rule, marginals)
         if self._model is None:
             return self._answer(self.distribution_.given(x=x, where=where))
         if x is None:
@@ -439,6 +471,19 @@ class DistributionRegressor(RegressorMixin, FittedState):
     def _read(self, method: str, name: str, X: object) -> Question:
         where = f"{self._name}.{method}"
         return read_question(self, self.encoding_, X, where=where, name=name)
+
+    def _given_y(self, y: object, marginals: Margins) -> Conditional:
+        """Return the distributions of X given outcomes."""
+        method, model, dist = f"{self._name}.given", self._model, self.distribution_
+        if model is None and marginals == "free" and isinstance(dist, JointEstimator):
+            return self._answer(dist.given(y=y))
+        encoding = self._encodings[1]
+        y = as_question(y, encoding, where=method, name="y")
+        rows = encoding.encode(y, where=method, name="y", vector=True).kept()
+        backwards = of_direct(dist, method) if model is None else model.backwards
+        dists = backwards.of_x(rows, marginals)
+        warn_of_outcomes(method, dists.conditions.novelty())
+        return self._answer(answering(dists, rows, index_of(y)))
 
     def _answers(self, method: str, question: Question, X: object) -> Distributions:
         """Return the distributions at rows, which users gave as ``X``."""
