@@ -7,17 +7,18 @@ from scipy.spatial.distance import cdist
 
 import jointdist as jd
 from jointdist.data.encoding import learn_encoding
+from jointdist.data.executor import Executor
 from jointdist.distributions.cell_support import CellSupport
 from jointdist.distributions.energy import Energy, distances
 from jointdist.distributions.energy_products import energy_products
-from jointdist.distributions.support_points import SupportPoints
+from jointdist.distributions.support_points import SupportPoints, standard_deviations
 from jointdist.models.cell_forecasts import known_cells
 
 
 def support(Y):
     """Return support points that are a cell each."""
     coded = learn_encoding(Y, where="", name="")
-    points = SupportPoints(coded.rows, coded.encoding)
+    points = SupportPoints(coded.rows, coded.encoding, None, Executor())
     cell = np.arange(len(Y))
     return CellSupport.of(points, points, cell, np.zeros(points.width))
 
@@ -67,11 +68,13 @@ def test_products_on_the_same_cells_are_exact_for_numbers_and_categories():
     both = np.concatenate([number.round(1).astype(object), label], axis=1)
     for Y in (number, both):
         coded = learn_encoding(Y, where="", name="")
-        points = SupportPoints(coded.rows, coded.encoding)
+        points = SupportPoints(coded.rows, coded.encoding, None, Executor())
         every = np.arange(30)
         cells = CellSupport.of(points, points, every, np.zeros(points.width))
         energy, z = Energy.on(cells), coded.rows.table()
-        unit = z.std(axis=0) if points.width > 1 else np.ones(1)
+        unit = (
+            standard_deviations(z, np.full(30, 1 / 30)) if points.width > 1 else np.ones(1)
+        )
         D = distances(coded.encoding, unit, z, z)
         members = [probabilities(7, 30, seed) for seed in range(2)]
         weights = [P / cells.mean for P in members]

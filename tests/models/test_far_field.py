@@ -57,9 +57,16 @@ class TestNoTrend:
         rng = np.random.default_rng(seed)
         x = rng.uniform(-3, 3, size=(300, 1))
         y = wave(2 * x[:, 0]) + 0.2 * rng.normal(size=300)
-        dist = DR().fit(x, y).given([[-30.0], [30.0]])
-        assert np.abs(dist.mean() - y.mean()).max() < 0.3 * y.std() + 0.05
+        dist = DR("kernel").fit(x, y).given([[-30.0], [30.0]])
+        assert np.abs(dist.mean() - y.mean()).max() < 0.1 * y.std() + 0.01
         assert np.abs(dist.std() / y.std() - 1).max() < 0.3
+
+    def test_trees_stay_as_they_are_at_the_ends(self):
+        rng = np.random.default_rng(0)
+        x = rng.uniform(-3, 3, size=(300, 1))
+        y = np.sin(2 * x[:, 0]) + 0.2 * rng.normal(size=300)
+        dist = DR().fit(x, y).given([[-30.0], [30.0]])
+        assert np.abs(dist.mean() - y.mean()).max() < 0.5 * y.std()
 
     def test_three_columns(self):
         rng = np.random.default_rng(0)

@@ -15,7 +15,7 @@ def bimodal(n, seed, d=1):
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1, 1, size=(n, 2))
     side = np.where(rng.uniform(size=n) < 0.5, 1.0, -1.0)
-    y = side * (0.2 + np.abs(X[:, 0])) + 0.1 * rng.normal(size=n)
+    y = 1.5 * side * (1 + X[:, 0]) + 0.5 * rng.normal(size=n)
     return X, y if d == 1 else np.stack([y, X[:, 1] + 0.2 * rng.normal(size=n)], axis=1)
 
 

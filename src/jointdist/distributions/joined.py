@@ -89,7 +89,7 @@ class Joined:
     parts : tuple of Distributions
         The distributions of each kind, of the same columns.
     order : array of int, of shape (q,)
-        Which of all parts, one after the other, each distribution is.
+        Which of all parts, one after the other, each distribution is: a permutation.
     """
 
     parts: tuple[Distributions, ...]
@@ -141,15 +141,16 @@ class Joined:
 
     def take(self, rows: Any) -> "Joined":
         """Return the chosen distributions."""
-        chosen = self.order[rows]
-        places, inverse = np.unique(chosen, return_inverse=True)
-        parts, ends = [], self._ends()
-        kept = np.searchsorted(ends, places, side="right")
-        for i, part in enumerate(self.parts):
-            own = places[kept == i]
-            if len(own):
-                parts.append(part.take(own - (ends[i - 1] if i else 0)))
-        return Joined(tuple(parts) or (self.parts[0].take(chosen),), inverse.reshape(-1))
+        chosen, ends = self.order[rows], self._ends()
+        kind = np.searchsorted(ends, chosen, side="right")
+        parts = [
+            part.take(chosen[kind == i] - (ends[i - 1] if i else 0))
+            for i, part in enumerate(self.parts)
+            if (kind == i).any()
+        ]
+        order = np.empty(len(chosen), dtype=np.intp)  # one place for each, also for copies
+        order[np.argsort(kind, kind="stable")] = np.arange(len(chosen))
+        return Joined(tuple(parts) or (self.parts[0].take(chosen),), order)
 
     def reweighted(
         self, how: Callable[[LinearDistributions], LinearDistributions]

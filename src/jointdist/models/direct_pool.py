@@ -5,15 +5,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from jointdist._array import Array, Matrix, Vector
+from jointdist._cached import Cached, cached
 from jointdist.data.design import Design
 from jointdist.data.encoding import Encoding
-from jointdist.data.executor import Executor
+from jointdist.data.executor import Executor, executor_for
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
 from jointdist.distributions.groups import Groups
 from jointdist.distributions.protocols import Distributions
 from jointdist.distributions.seen import Seen
 from jointdist.lowrank.novelty import NoveltyDetector
+from jointdist.models.backwards import Backwards
 from jointdist.models.cell_forecasts import (
     CellConditions,
     CellDistributions,
@@ -29,7 +31,7 @@ __all__ = ["DirectPool"]
 
 
 @dataclass(frozen=True, eq=False)
-class DirectPool:
+class DirectPool(Cached):
     """A linear pool of distributions of discrete outcomes given X.
 
     All members give probabilities of the same cells, each a value of Y, or several if there are
@@ -133,6 +135,12 @@ class DirectPool:
     def of_y_within(self, x: WeightedRows) -> Distributions:
         """Return the mixture of the distributions of Y given some rows of X."""
         return self.of_y_averaged(x.rows, Groups.of(np.array([x.rows.n]), x.weights))
+
+    @cached
+    def backwards(self) -> Backwards:
+        """The distributions of X given outcomes."""
+        outcomes = self.joint.kept.points_y(executor_for(self.donors_x.rows))
+        return Backwards.of(self, outcomes, "DistributionRegressor.given")
 
     def marginal_scores(self, y: Vector) -> Vector:
         """Return the energy scores of the observed outcomes at others."""

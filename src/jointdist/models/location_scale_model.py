@@ -195,7 +195,7 @@ class LocationScaleModel(Cached):
         near = self.location.predict(x, table, np.zeros(x.n), self.executor)
         place = near + share * (self.trend.at(x) - near)
         scale = self.scale.at(x, Rows(place, x.where, "x"), self.executor)
-        unknown = np.maximum(self.trend.variance(x) - scale**2, 0.0)
+        unknown = self.trend.unknown(x, scale**2)
         return place, np.sqrt(scale**2 + share * unknown)
 
     def skill_of(self, dists: Distributions, sample: Sample) -> float:

@@ -133,15 +133,24 @@ class LinearTrend:
             return novel
         return np.maximum(novel, self.sparsity.doubt(self.sparsity.at(x, executor)))
 
-    def variance(self, x: Rows) -> Vector:
-        """Return the mean squared error of the trend at rows, ``(q, r)``.
+    def unknown(self, x: Rows, known: Vector) -> Vector:
+        """Return what is added to known variances where forecasts follow the trend, ``(q, r)``.
 
-        It doubles with each range of the rows seen that a row is beyond them.
+        The mean squared error beyond them, and the whole of it again for each range of the
+        rows seen, squared, that a row is beyond them.
+
+        Parameters
+        ----------
+        x : Rows
+            The rows.
+        known : array of shape (q, r)
+            The variances of outcomes, but for errors of the location.
         """
         z = self._read(x)
         width = self.seen[1] - self.seen[0]
         away = np.abs(z - np.clip(z, *self.seen)) / np.where(width > 0, width, 1.0)
-        found: Vector = self.error * (1 + (away**2).sum(axis=1, keepdims=True))
+        farther = (away**2).sum(axis=1, keepdims=True)
+        found: Vector = np.maximum(self.error - known, 0.0) + self.error * farther
         return found
 
     def _read(self, x: Rows) -> Vector:

@@ -150,8 +150,10 @@ class RegressionSettings:
     trend_ends : float
         The share of rows held out at each end of a column: a tenth is far enough from the
         others to tell a trend from a wave.
-    trend_share : float
-        The share of the variance there that a trend may leave unexplained.
+    trend_share, trend_explains : float
+        The share of the variance there that a trend may leave unexplained, and that of the
+        variance explained by forecasts that it must explain over all rows. Halves; a wave has
+        nearly no trend over all rows, though it may have one at its ends.
     sparse_rows : float
         The number of rows that say as much as there is noise; a round number.
     sparse : tuple of float
@@ -228,6 +230,7 @@ class RegressionSettings:
     trend_ridge: float = 1e-4
     trend_ends: float = 0.1
     trend_share: float = 0.5
+    trend_explains: float = 0.5
     sparse_rows: float = 5.0
     sparse: tuple[float, float] = (0.25, 0.75)
     sparse_share: float = 0.02

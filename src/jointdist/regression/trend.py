@@ -80,6 +80,8 @@ def fit_trend(
     sparsity = _sparsity(detector.map, data.x, few.x, executor)
     found = LinearTrend(columns, centre, slopes, mean, ends, seen, error, sparsity)
     held = forecasts[rows]
+    if not _explains(found, few, held):
+        return None
     if _serves(found, few, held, detector, executor):
         return found
     return LinearTrend(columns, centre, slopes, mean, ends, seen, error, None)
@@ -153,6 +155,22 @@ def _sparsity(
     usual = float(np.quantile(found.at(few, executor), 1 - SETTINGS.sparse_share))
     low = max(low, usual)
     return None if low >= high else replace(found, low=low)
+
+
+def _explains(trend: LinearTrend, few: RegressionData, forecasts: Vector) -> bool:
+    """Tell whether a trend explains much of what forecasts explain: a wave has none."""
+    known = np.isfinite(forecasts).all(axis=1)
+    if not known.any():
+        return True
+    y, w = few.targets[known], None if few.weights is None else few.weights[known]
+    line = trend.at(few.x.subset(np.flatnonzero(known)))
+    mean = np.average(y, axis=0, weights=w)
+    missed = [
+        np.average((y - found) ** 2, axis=0, weights=w)
+        for found in (mean, forecasts[known], line)
+    ]
+    least = SETTINGS.trend_explains * (missed[0] - missed[1])
+    return bool((missed[0] - missed[2] >= least).all())
 
 
 def _serves(
