@@ -141,15 +141,17 @@ class Joined:
 
     def take(self, rows: Any) -> "Joined":
         """Return the chosen distributions."""
-        chosen = self.order[rows]
-        places, inverse = np.unique(chosen, return_inverse=True)
-        parts, ends = [], self._ends()
-        kept = np.searchsorted(ends, places, side="right")
-        for i, part in enumerate(self.parts):
-            own = places[kept == i]
-            if len(own):
-                parts.append(part.take(own - (ends[i - 1] if i else 0)))
-        return Joined(tuple(parts) or (self.parts[0].take(chosen),), inverse.reshape(-1))
+        chosen, ends = self.order[rows], self._ends()
+        kind = np.searchsorted(ends, chosen, side="right")
+        starts = np.append(0, ends[:-1])
+        own = [np.flatnonzero(kind == i) for i in range(len(self.parts))]
+        pairs = [(i, some) for i, some in enumerate(own) if len(some)]
+        if not pairs:
+            return Joined((self.parts[0].take(chosen),), np.arange(0))
+        parts = tuple(self.parts[i].take(chosen[some] - starts[i]) for i, some in pairs)
+        order = np.empty(len(chosen), dtype=np.intp)
+        order[np.concatenate([some for _, some in pairs])] = np.arange(len(chosen))
+        return Joined(parts, order)
 
     def reweighted(
         self, how: Callable[[LinearDistributions], LinearDistributions]

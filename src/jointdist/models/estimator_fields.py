@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import Any, TypeAlias, get_args
 
 from jointdist._rules import Text, require
@@ -92,6 +93,7 @@ def register_estimator(
     learned: Fields,
     *,
     optional: Fields = NAMES,
+    added: Fields = MappingProxyType({}),
     check: Callable[[Any], object],
 ) -> None:
     """Register an estimator: its parameters, now and of the fit, and what was learned.
@@ -108,14 +110,17 @@ def register_estimator(
         What the attributes of a fit hold.
     optional : mapping of str to Field
         Those that may be missing; by default the names of columns.
+    added : mapping of str to Field
+        Parameters that older files do not have, beside those that all estimators have.
     check : callable
         Raises unless the parts of a fitted estimator fit each other.
     """
     settings = {name: _lenient(field) for name, field in parameters.items()}
+    added = {**TABLES, **added}
     saved = Record(
         {
-            "parameters": Record(parameters, TABLES),
-            "settings": Optional(Record(settings, TABLES)),
+            "parameters": Record(parameters, added),
+            "settings": Optional(Record(settings, added)),
             "learned": Optional(Record(learned, optional)),
             "marks": Record({}, _MARKS),
         }

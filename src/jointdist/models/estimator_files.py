@@ -36,6 +36,7 @@ from jointdist.models._parameter_files import (
     KernelParameter,
     Seeds,
     SelectionParameter,
+    SupportParameter,
 )
 from jointdist.models.classifier import JointClassifier
 from jointdist.models.cme import CmePositivity, ConditionalMeanEmbedding
@@ -67,6 +68,7 @@ from jointdist.models.estimator_rules import (
     check_polynomial,
     check_regressor,
 )
+from jointdist.models.hurdle_model import HurdleModel
 from jointdist.models.jdl import JointDistribution
 from jointdist.models.joint import Joint
 from jointdist.models.jpdl import PolynomialJointDistribution
@@ -82,6 +84,7 @@ from jointdist.programs.solution import Solution
 from jointdist.programs.sos import SumOfSquares
 from jointdist.projection.recalibration import Recalibration
 from jointdist.regression._foreign_files import Foreign
+from jointdist.regression.effort import EFFORTS
 from jointdist.regression.fitted_scale import ScaleRegression
 from jointdist.regression.kernel_ridge import KernelRegression
 from jointdist.regression.out_of_fold import FoldModels
@@ -288,10 +291,16 @@ def _register_regressor(schema: Schema, trusted: Collection[str]) -> None:
         "scale_": Either(Value(ScaleRegression), Floats("_")),
         "distribution_": Value(*DISTRIBUTIONS),
         "_encodings": encodings_field(),
-        "_model": Optional(Value(LocationScaleModel)),
+        "_model": Optional(Value(LocationScaleModel, HurdleModel)),
+    }
+    added: Fields = {
+        "effort": Str(*EFFORTS),
+        "support": SupportParameter(),
+        "point_masses": Flag(),
+        "integers": Flag(),
     }
     cls = DistributionRegressor
-    register_estimator(schema, cls, parameters, learned, check=check_regressor)
+    register_estimator(schema, cls, parameters, learned, added=added, check=check_regressor)
 
 
 def _register_conformal(schema: Schema) -> None:

@@ -15,6 +15,7 @@ from jointdist.data.table import Rows
 from jointdist.distributions.groups import Groups
 from jointdist.distributions.location_scale import ForecastConditions, LocationScale
 from jointdist.distributions.marginal import marginal_scores
+from jointdist.distributions.outcome_range import OutcomeRange
 from jointdist.distributions.protocols import Distributions
 from jointdist.distributions.seen import About, Seen
 from jointdist.distributions.support_points import SupportPoints
@@ -59,6 +60,8 @@ class LocationScaleModel:
         The range and the novelty of all rows; likewise.
     made : Design, optional
         What became of the columns of X, if it is not plain.
+    range : OutcomeRange, optional
+        Where outcomes can be.
     """
 
     location: StackedLocation
@@ -73,6 +76,7 @@ class LocationScaleModel:
     sample: WeightedRows | None = None
     seen: Seen | None = None
     made: Design | None = None
+    range: OutcomeRange | None = None
 
     @property
     def design_x(self) -> Design:
@@ -93,7 +97,7 @@ class LocationScaleModel:
         """The same: their entries take the place of missing ones."""
         return self.points_x
 
-    def of_y(self, x: Rows) -> LocationScale:
+    def of_y(self, x: Rows) -> Distributions:
         """Return the distributions of Y given coded rows of X."""
         return self.given(x, self._table(x))
 
@@ -115,7 +119,7 @@ class LocationScaleModel:
             return decoded_table(self.design_x, x)
         return x.source
 
-    def given(self, x: Rows, X: object) -> LocationScale:
+    def given(self, x: Rows, X: object) -> Distributions:
         """Return the conditional distributions of Y given rows of X.
 
         Out of distribution they are about as wide as the sample: the variance that
@@ -139,7 +143,7 @@ class LocationScaleModel:
         residuals = self.residuals._fitted.of_y(p).normalised  # noqa: SLF001
         about = About(self.seen, np.empty(0), 0.0)
         inner, encoding = residuals.conditions, self.encodings[0]
-        return LocationScale(
+        found = LocationScale(
             residuals=residuals,
             conditions=ForecastConditions(x, encoding, novelty, inner, about),
             location=shift,
@@ -147,6 +151,7 @@ class LocationScaleModel:
             encoding=self.encodings[1],
             unit=self.marginal.units(),
         )
+        return found if self.range is None else self.range.of(found)
 
     def skill_of(self, dists: Distributions, sample: Sample) -> float:
         """Return one minus the mean energy score over that of the observed outcomes.
