@@ -778,7 +778,7 @@ def regressor(
     model = jd.DistributionRegressor(regressor_named(regressor), random_state=0, **options)
     told = distributions(model.fit(rows.X, rows.Y, w), rows)
     if not model.direct_:
-        told["shares"] = model.weights_
+        told["shares"] = model.regressor_weights_
         told["kernel_x"] = repr(model.kernel_x_)
     return told
 

@@ -26,7 +26,17 @@ from jointdist.data.container import read_container, write_container
 from jointdist.data.strict_json import canonical, parsed
 from jointdist.errors import JointdistError, ModelFileError
 
-DTYPES = ["bool", "uint8", "int32", "int64", "uint64", "float32", "float64"]
+DTYPES = [
+    "bool",
+    "uint8",
+    "int16",
+    "uint16",
+    "int32",
+    "int64",
+    "uint64",
+    "float32",
+    "float64",
+]
 HEADER = {
     "model": "joint",
     "kernel": {"family": "gaussian", "scales": [0.5, 1e-300, -0.0, 3.0]},

@@ -119,8 +119,8 @@ class TestRegressors:
         X, y = rows(300)
         both = [LinearRegression(), "kernel"]
         model = DR(both, **QUICK).fit(X, y)
-        assert_allclose(model.weights_.sum(axis=0), 1.0)
-        assert model.weights_[1] > 0.9
+        assert_allclose(model.regressor_weights_.sum(axis=0), 1.0)
+        assert model.regressor_weights_[1] > 0.9
         assert model.kernel_x_ == Gaussian(2.0)
 
     def test_auto_is_no_worse_than_kernels_where_steps_are(self):
@@ -128,7 +128,7 @@ class TestRegressors:
         X = rng.uniform(size=(400, 2))
         y = np.floor(4 * X[:, 0]) + np.floor(3 * X[:, 1]) + 0.1 * rng.normal(size=400)
         model = DR(distribution=RESIDUALS, kernel_x=Gaussian(0.3), random_state=0).fit(X, y)
-        assert model.weights_[1] > 0.5
+        assert model.regressor_weights_[1] > 0.5
 
     def test_residuals_are_of_rows_left_out(self):
         """A regressor that remembers its rows is not believed."""
@@ -485,7 +485,7 @@ def test_few_values_do_not_need_a_regressor():
         model = DR(LinearRegression(), distribution=RESIDUALS, random_state=0).fit(X, y)
     assert model.direct_
     assert model.regressors_ == []
-    assert model.weights_.shape == (0, 1)
+    assert model.regressor_weights_.shape == (0, 1)
 
 
 class Odd(RegressorMixin, BaseEstimator):

@@ -34,13 +34,13 @@ def test_a_rough_function_gets_a_rough_kernel():
     rough = path[(1000 * X[:, 0]).astype(int)]
     smooth = np.sin(3 * X[:, 0]) + 0.1 * rng.normal(size=500)
     data = RegressionData(Rows(X, "test", "X"), rough[:, None])
-    best = choose_kernels(family(data.x), data, max_rank=300)
+    best, _ = choose_kernels(family(data.x), data, max_rank=300)
     assert isinstance(best[0].kernel, Matern)
     assert best[0].kernel.nu == 0.5
     assert best[0].kernel.scale[1] > 3 * best[0].kernel.scale[0]
     assert [fit.error for fit in best] == sorted(fit.error for fit in best)
     data = RegressionData(data.x, smooth[:, None])
-    best = choose_kernels(family(data.x), data, max_rank=300)
+    best, _ = choose_kernels(family(data.x), data, max_rank=300)
     assert isinstance(best[0].kernel, Gaussian)
 
 

@@ -38,7 +38,7 @@ def test_few_rows_are_all_neighbours(weighted):
     x, T = rows(50)
     w = np.random.default_rng(1).uniform(0.5, 2, size=50) if weighted else None
     noise = np.ones(50) if w is None else w.mean() / w
-    fit, left = kriging(FAMILY, RegressionData(x, T, w))
+    fit, left = kriging([FAMILY], RegressionData(x, T, w))
     new = rows(7, seed=2)[0]
     for column, ridge in enumerate(fit.ridge):
         truth = dense(x.source, T, noise, ridge, new.source)[:, column]
@@ -57,7 +57,7 @@ def test_folds_are_left_out(kind):
     groups = np.arange(50) // 5
     splits = window_splits(np.arange(50)) if kind == "time" else group_splits(groups, 3, 0)
     folds = Folds.of(splits, np.arange(50), None, timed=kind == "time")
-    fit, left = kriging(FAMILY, RegressionData(x, T, None, folds))
+    fit, left = kriging([FAMILY], RegressionData(x, T, None, folds))
     expected = np.full(T.shape, np.nan)
     for column, ridge in enumerate(fit.ridge):
         for rows_to_fit, out in splits:
@@ -70,7 +70,7 @@ def test_folds_are_left_out(kind):
 def test_many_rows():
     """The nearest rows tell nearly all, and threads and blocks do not matter."""
     x, T = rows(1500)
-    fit, left = kriging(FAMILY, RegressionData(x, T))
+    fit, left = kriging([FAMILY], RegressionData(x, T))
     new = rows(300, seed=2)[0]
     truth = dense(x.source, T, np.ones(1500), fit.ridge[0], new.source)[:, 0]
     found = fit.predict(new)
@@ -83,7 +83,7 @@ def test_equal_rows():
     """Of more equal rows than neighbours, one is left out whichever they are."""
     X = np.repeat([[0.0, 0.0], [1.0, 1.0]], 100, axis=0)
     T = X[:, :1] + 0.1 * np.random.default_rng(0).normal(size=(200, 1))
-    fit, left = kriging(FAMILY, RegressionData(Rows(X, "test", "X"), T))
+    fit, left = kriging([FAMILY], RegressionData(Rows(X, "test", "X"), T))
     assert_allclose(fit.predict(Rows(X[[0, 150]], "test", "X"))[:, 0], [0, 1], atol=0.1)
     assert 0.08 < left.std() < 0.13
 
@@ -93,6 +93,6 @@ def test_categories():
     X = np.c_[rng.normal(size=400), rng.integers(0, 2, size=400)]
     T = (X[:, :1] + 2 * X[:, 1:]) + 0.1 * rng.normal(size=(400, 1))
     family = Family(Encoding((None, ("a", "b"))), (1.0,), nu=0.5)
-    fit, _ = kriging(family, RegressionData(Rows(X, "test", "X"), T))
+    fit, _ = kriging([family], RegressionData(Rows(X, "test", "X"), T))
     found = fit.predict(Rows(np.array([[0.0, 0.0], [0.0, 1.0]]), "test", "X"))
     assert_allclose(found[:, 0], [0.0, 2.0], atol=0.2)

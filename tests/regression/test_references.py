@@ -81,7 +81,7 @@ def test_kriging_owns_its_rows():
     """It follows neither the rows nor the targets, and finds neighbours after unpickling."""
     X, Y = tables("array", 200)
     family = Family(Encoding((None, None)), (1.0, 2.0), nu=0.5)
-    fit, _ = kriging(family, RegressionData(Rows(X, "test", "X"), Y))
+    fit, _ = kriging([family], RegressionData(Rows(X, "test", "X"), Y))
     new = Rows(tables("array", 20)[0] + 0.1, "test", "X")
     found = fit.predict(new)
     stored, given = pickle.dumps(fit), [weakref.ref(X), weakref.ref(Y)]

@@ -41,7 +41,7 @@ MOST_ARRAYS = 4096  # models have tens; a header of 1 MB has room for about 15,0
 MOST_AXES = 8  # models have three
 VERSION = 1
 DTYPES = {"BOOL": "|b1", "F32": "<f4", "F64": "<f8", "I32": "<i4", "I64": "<i8"}
-DTYPES |= {"U64": "<u8", "U8": "|u1"}
+DTYPES |= {"I16": "<i2", "U16": "<u2", "U64": "<u8", "U8": "|u1"}
 
 _CODES = {dtype: code for code, dtype in DTYPES.items()}
 _FORMAT = "jointdist-model"

@@ -41,7 +41,7 @@ def fit_length_scales(
     *,
     start: Vector | None = None,
     steps: int = SETTINGS.ard_steps,
-) -> Vector:
+) -> tuple[Vector, float]:
     """Return the parameters of the kernel of a family with the largest evidence.
 
     Parameters
@@ -59,10 +59,11 @@ def fit_length_scales(
 
     Returns
     -------
-    array of shape (p + c + 1,)
+    tuple of array of shape (p + c + 1,) and float
         For each of the p numeric columns the logarithm of the squared factor by which its
         length scale is divided, for each of the c categorical ones that of the factor, and
-        the logarithm of the noise.
+        the logarithm of the noise; and the loss, minus the logarithm of the evidence and of
+        the prior, up to constants.
     """
     Z = X[:, family.numbers] / np.asarray(family.scales)
     return maximise_evidence(
@@ -113,7 +114,7 @@ def maximise_evidence(
     nu: float = math.inf,
     start: Vector | None = None,
     steps: int = SETTINGS.ard_steps,
-) -> Vector:
+) -> tuple[Vector, float]:
     """Return the parameters with the largest evidence, under a weak prior on length scales.
 
     Parameters
@@ -134,9 +135,10 @@ def maximise_evidence(
 
     Returns
     -------
-    array of shape (d + c + 1,)
+    tuple of array of shape (d + c + 1,) and float
         The logarithms of the squared inverse length scales of numbers, of the inverse ones of
-        categories, and of the noise; where the search started, if it fails.
+        categories, and of the noise; where the search started, if it fails. And the loss,
+        minus the logarithm of the evidence and of the prior, up to constants.
     """
     d = Z.shape[1] + len(categories)
     Z = Z - Z.mean(axis=0)
@@ -163,7 +165,7 @@ def maximise_evidence(
         options={"maxiter": steps},
     )
     good = np.isfinite(found.fun) and np.isfinite(found.x).all()
-    return np.asarray(found.x if good else start)
+    return (np.asarray(found.x), float(found.fun)) if good else (start, np.inf)
 
 
 def negative_log_evidence(

@@ -79,7 +79,7 @@ class _Fold:
         return P
 
 
-def cross_fit(
+def cross_fit(  # noqa: PLR0917
     low: Landmarks,
     x: Rows,
     cells: CellSupport,
@@ -159,7 +159,8 @@ def _fold(  # noqa: PLR0917
     """Return the problem of the rows that a fold is fitted to."""
     used, own = np.unique(which[split.fit], return_inverse=True)
     rows, one = F[split.fit], Executor(workers=1, block_rows=1 << 12)
-    blocks = Blocks(*rows.shape, lambda part: rows[part], executor=one, dtype="float32")
+    n, m = rows.shape
+    blocks = Blocks(n, m, lambda part: rows[part], executor=one, dtype="float32")
     w = None if weights is None else weights[split.fit]
     total = len(which) if weights is None else float(weights.sum())
     squares = to_numpy(regress.basis.eigenvalues) / total

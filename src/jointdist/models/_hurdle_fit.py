@@ -112,7 +112,7 @@ def _fit_masses(
     splits = None if part.folds is None else part.folds.rows
     both = design.encoding, Encoding((names,))
     rows = pool_rows(coded, both, splits, data.seed, executor)
-    small = replace(spec.effort, direct_rank=_RANK, direct_folds=_FOLDS)
+    small = replace(spec.effort, direct_rank=(_RANK, _RANK), direct_folds=_FOLDS)
     found = [rows.direct(kernel, small) for kernel in kernels]
     if spec.effort.direct:
         found.append(rows.forest(spec.effort))

@@ -145,7 +145,8 @@ class PoolRows:
             The number of functions of X, and that of folds.
         """
         sample = self.sample
-        most = min(effort.direct_rank, max(sample.n // 2, 1))
+        rank = effort.direct_rank[sample.n >= REGRESSION.few_rows]
+        most = min(rank, max(sample.n // 2, 1))
         how = Factoring(SETTINGS.direct_trace, None, "auto", self.seed, self.executor)
         low = how.factored("kernel_x", kernel, sample.x, sample.weights, most)
         splits = self.splits

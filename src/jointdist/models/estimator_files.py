@@ -75,6 +75,7 @@ from jointdist.models.jpdl import PolynomialJointDistribution
 from jointdist.models.klr import KernelLogisticRegression
 from jointdist.models.location_scale_model import LocationScaleModel
 from jointdist.models.log_linear import LogLinearJoint
+from jointdist.models.pooled_model import PooledModel
 from jointdist.models.regressor import DistributionRegressor
 from jointdist.models.value_files import DISTRIBUTIONS, encodings_field
 from jointdist.programs.embedding import Scope
@@ -86,6 +87,7 @@ from jointdist.projection.recalibration import Recalibration
 from jointdist.regression._foreign_files import Foreign
 from jointdist.regression.effort import EFFORTS
 from jointdist.regression.fitted_scale import ScaleRegression
+from jointdist.regression.forest import Forest
 from jointdist.regression.kernel_ridge import KernelRegression
 from jointdist.regression.out_of_fold import FoldModels
 from jointdist.regression.trees import TreeEnsemble
@@ -281,26 +283,35 @@ def _register_regressor(schema: Schema, trusted: Collection[str]) -> None:
         ),
         **RUN,
     }
-    regressors = Value(KernelRegression, TreeEnsemble, FoldModels)
+    regressors = Value(KernelRegression, TreeEnsemble, FoldModels, Forest)
     learned: Fields = {
         **COLUMNS,
         "direct_": Flag(),
         "regressors_": Sequence(regressors, "k", of=list),
-        "weights_": Floats("k", "_"),
         "kernel_x_": Optional(Either(kernel_field(), Value(SampleKernel))),
         "scale_": Either(Value(ScaleRegression), Floats("_")),
         "distribution_": Value(*DISTRIBUTIONS),
         "_encodings": encodings_field(),
-        "_model": Optional(Value(LocationScaleModel, HurdleModel)),
+        "_model": Optional(Value(LocationScaleModel, PooledModel, HurdleModel)),
     }
+    cls = DistributionRegressor
+    optional = {**NAMES, "regressor_weights_": Floats("k", "_")}
+    optional["weights_"] = Floats("k", "_")  # what older versions called them
     added: Fields = {
         "effort": Str(*EFFORTS),
         "support": SupportParameter(),
         "point_masses": Flag(),
         "integers": Flag(),
     }
-    cls = DistributionRegressor
-    register_estimator(schema, cls, parameters, learned, added=added, check=check_regressor)
+    register_estimator(
+        schema,
+        cls,
+        parameters,
+        learned,
+        optional=optional,
+        added=added,
+        check=check_regressor,
+    )
 
 
 def _register_conformal(schema: Schema) -> None:

@@ -103,7 +103,7 @@ class HurdleModel:
     @property
     def encodings(self) -> tuple[Encoding, Encoding]:
         """How the columns of X and of Y became numbers."""
-        return self.inner.encodings
+        return self.base.encodings
 
     @property
     def design_x(self) -> Design:

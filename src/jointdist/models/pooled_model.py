@@ -1,12 +1,13 @@
 """Pools: mixtures of location-scale distributions with direct forecasts of probabilities."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jointdist._array import Vector
 from jointdist.data.design import Design
+from jointdist.data.encoding import Encoding
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
 from jointdist.distributions.groups import Groups
@@ -20,9 +21,30 @@ from jointdist.projection.pooled import pooled
 from jointdist.regression.fitted_location import StackedLocation
 from jointdist.regression.protocols import Scale
 
-__all__ = ["MEMBERS", "PooledModel"]
+__all__ = ["MEMBERS", "Member", "PooledModel"]
 
 MEMBERS = "location-scale", "direct", "forest"
+
+
+class Member(NamedTuple):
+    """A member of a pool of distributions.
+
+    Attributes
+    ----------
+    name : str
+        ``"location-scale"``: location plus scale times a residual; ``"direct"``: a model of
+        the probabilities of outcomes; ``"forest"``: a quantile regression forest.
+    weight : float
+        Its weight in the pool.
+    score : float
+        The mean score of its own out-of-fold distributions: the CRPS, or the energy score of
+        several outcomes in units of their standard deviations. NaN if it is alone, as nothing
+        was compared.
+    """
+
+    name: str
+    weight: float
+    score: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +76,17 @@ class PooledModel:
     shares: Vector
     scores: Vector
     score: float
+
+    @property
+    def members(self) -> list[Member]:
+        """The members that have weight, with their own scores."""
+        each = zip(self.names, self.shares.tolist(), self.scores.tolist(), strict=True)
+        return [Member(*one) for one in each if one[1] > 0]
+
+    @property
+    def encodings(self) -> tuple[Encoding, Encoding]:
+        """How the columns of X and of Y became numbers."""
+        return self.base.encodings
 
     @property
     def location(self) -> StackedLocation:

@@ -49,7 +49,7 @@ from jointdist.models.outcome_shape import (
     outcome_shape,
     require_support,
 )
-from jointdist.models.pooled_model import PooledModel
+from jointdist.models.pooled_model import MEMBERS, Member, PooledModel
 from jointdist.models.questions import Answering, answers
 from jointdist.models.reweighted import Reweighted, reweighted
 from jointdist.models.told import warn_if_novel
@@ -144,8 +144,13 @@ class DistributionRegressor(RegressorMixin, FittedState):
     ----------
     regressors_ : list
         The fitted regressors of the location.
-    weights_ : array of shape (k, d_y)
+    regressor_weights_ : array of shape (k, d_y)
         Their weights in the average, for each column of Y.
+    members_ : list of Member
+        The members of the pool of distributions that have weight: name, weight and own
+        out-of-fold score of each. A single one unless ``regressor`` is ``"auto"``.
+    weights_ : array of shape (m,)
+        The weights of these members; their sum is one.
     kernel_x_ : Kernel or None
         The kernel with the largest weight in kernel ridge regression, if there is one.
     scale_ : ScaleRegression or array of shape (d_y,)
@@ -175,7 +180,7 @@ class DistributionRegressor(RegressorMixin, FittedState):
 
     n_features_in_: int
     regressors_: list[Any]
-    weights_: Vector
+    regressor_weights_: Vector
     kernel_x_: Kernel | None
     scale_: ScaleRegression | Vector
     distribution_: JointDistribution
@@ -414,14 +419,37 @@ class DistributionRegressor(RegressorMixin, FittedState):
         learned |= {"distribution_": dist, "direct_": model is None}
         if model is None:
             d = pair.sample.y.d
-            learned |= {"regressors_": [], "weights_": np.empty((0, d))}
+            learned |= {"regressors_": [], "regressor_weights_": np.empty((0, d))}
             learned |= {"kernel_x_": dist.kernel_x_, "scale_": np.ones(d)}
         else:
             place, scale = model.location, model.scale.value
             learned |= {"regressors_": [part.model for part in place.parts]}
-            learned |= {"weights_": place.weights, "kernel_x_": place.kernel}
+            learned |= {"regressor_weights_": place.weights, "kernel_x_": place.kernel}
             learned |= {"scale_": scale}
         return self._set_fitted(learned)
+
+    @classmethod
+    def _of_saved(cls, saved: dict[str, Any]) -> Self:
+        """Return the estimator of what a file holds, which may be of an older version."""
+        learned = saved["learned"]
+        if learned is not None and "weights_" in learned:
+            learned["regressor_weights_"] = learned.pop("weights_")
+        return super()._of_saved(saved)
+
+    @property
+    def members_(self) -> list[Member]:
+        """The members of the pool of distributions that have weight."""
+        check_is_fitted(self)
+        model = self._model.base if isinstance(self._model, HurdleModel) else self._model
+        if isinstance(model, PooledModel):
+            return model.members
+        name = MEMBERS[1] if self._model is None else MEMBERS[0]
+        return [Member(name, 1.0, np.nan)]
+
+    @property
+    def weights_(self) -> Vector:
+        """The weights of these members."""
+        return np.array([member.weight for member in self.members_])
 
     @property
     def encoding_(self) -> Design:
@@ -461,8 +489,7 @@ class DistributionRegressor(RegressorMixin, FittedState):
         require_selection(where, None, self.verbose)
         require_regressor(where, self.regressor)
         rule = " or ".join(f'"{name}"' for name in EFFORTS)
-        known = isinstance(self.effort, str) and self.effort in EFFORTS
-        require(known, where, "effort", rule, self.effort)
+        require(self.effort in list(EFFORTS), where, "effort", rule, self.effort)
         require_support(where, self.support)
         for name in ("point_masses", "integers"):
             value = getattr(self, name)

@@ -14,6 +14,7 @@ from jointdist.data.codec import (
     Number,
     Optional,
     Schema,
+    Sequence,
     Tuple,
     Value,
     Whole,
@@ -38,6 +39,7 @@ from jointdist.lowrank.features import FeatureMap
 from jointdist.lowrank.moments import Moments
 from jointdist.lowrank.novelty import NoveltyDetector
 from jointdist.lowrank.support_sums import Frame, SupportFrame, SupportSums
+from jointdist.models.cell_forecasts import CellForecasts
 from jointdist.models.cme import CmePositivity, ConditionalMeanEmbedding
 from jointdist.models.coefficients import (
     Marginals,
@@ -55,6 +57,7 @@ from jointdist.models.jpdl import PolynomialJointDistribution
 from jointdist.models.kept_sample import KeptSample
 from jointdist.models.location_scale_model import LocationScaleModel
 from jointdist.models.log_linear import LogLinearJoint
+from jointdist.models.pooled_model import MEMBERS, PooledModel
 from jointdist.programs.log_ratio import LogRatioSolution
 from jointdist.programs.solution import Solution
 from jointdist.programs.sos import SumOfSquares
@@ -63,6 +66,7 @@ from jointdist.projection.projected import Projector
 from jointdist.regression.files import require_location, require_scale
 from jointdist.regression.fitted_location import StackedLocation
 from jointdist.regression.fitted_scale import ConstantScale, ScaleRegression
+from jointdist.regression.forest import Forest
 from jointdist.selection.specification import Selected
 
 __all__ = ["DISTRIBUTIONS", "encodings_field", "register_values"]
@@ -72,6 +76,7 @@ DISTRIBUTIONS = (
     PolynomialJointDistribution,
     ConditionalMeanEmbedding,
 )
+_ROUNDING = 1e-9  # of the sum of a few weights
 _POSITIVITY = sorted(
     {*get_args(Positivity), *get_args(PolynomialPositivity), *get_args(CmePositivity)}
 )
@@ -118,6 +123,24 @@ def register_values(schema: Schema) -> None:
         seen=Added(Value(Seen)),
         made=Added(Value(Design)),
         range=Added(Value(OutcomeRange, r="width")),
+    )
+    schema.register(
+        CellForecasts,
+        "cell_forecasts",
+        check=_check_forecasts,
+        model=Value(Forest, LogRatio),
+        cells=Value(CellSupport),
+    )
+    schema.register(
+        PooledModel,
+        "pooled_model",
+        check=_check_pool,
+        base=Value(LocationScaleModel),
+        others=Sequence(Value(CellForecasts), of=list),
+        names=Sequence(Str(*MEMBERS), "k", of=list),
+        shares=Floats("k", least=0, most=1),
+        scores=Floats("k", least=0),
+        score=Number(least=0),
     )
 
 
@@ -374,3 +397,26 @@ def _check_location_scale(model: LocationScaleModel) -> None:
     require(made, where, "made", "of the columns of X", Text("others"))
     if model.sample is not None:
         require_codes(where, model.sample.rows, x)
+
+
+def _check_forecasts(member: CellForecasts) -> None:
+    where, k, model = "CellForecasts", member.cells.rank, member.model
+    found = model.count if isinstance(model, Forest) else len(model.shares)
+    require(found == k, where, "model", f"of {k} cells", found)
+
+
+def _check_pool(model: PooledModel) -> None:
+    where, count = "PooledModel", 1 + len(model.others)
+    require(len(model.names) == count, where, "names", f"of {count}", len(model.names))
+    total = float(model.shares.sum())
+    require(abs(total - 1) <= _ROUNDING, where, "shares", "of sum one", Text(f"{total:g}"))
+    x, y = (encoding.width for encoding in model.base.encodings)
+    for member in model.others:
+        own = member.model
+        if isinstance(own, Forest):
+            found = own.columns.encoding.width
+        else:
+            found = int(own.landmarks.shape[1])
+        require(found == x, where, "others", f"of {x} columns of X", found)
+        found = member.cells.points.width
+        require(found == y, where, "others", f"of {y} columns of Y", found)

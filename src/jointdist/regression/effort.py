@@ -17,35 +17,43 @@ class Effort:
     ard_rows, ard_steps : tuple of int
         Rows and steps of the first and of the second search for a length scale for each
         column. An evaluation costs n³: a tenth of a second for 1,000 rows.
-    ard_of_each : int
-        Rows up to which each smoothness of a kernel has a search of its own; beyond, all have
-        the length scales of one.
+    ard_shared : bool
+        Whether one search serves kernels of all smoothnesses.
+    ard_all_rows : int
+        Rows from which the second search is for each smoothness; of fewer rows it is for the
+        best one alone.
     multiples, ard_multiples : tuple of float
         The factors of the length scales of the median heuristic that are tried, and of those
         that were searched for.
     kernels : int
         How many kernels are fitted with the full rank.
+    largest_rank : int
+        The rank of the best of them, if the full rank has brought much.
     boosting_rate, boosting_rounds : float, int
         The learning rate of gradient boosting, and its number of trees.
     trees : int
         The trees of a forest.
     direct : bool
         Whether there is a direct model of probabilities.
-    direct_rank, direct_folds : int
-        The functions of X of that model, and the folds by which its ridge is chosen.
+    direct_rank : tuple of int
+        The functions of X of that model for few rows, and for many.
+    direct_folds : int
+        The folds by which its ridge is chosen.
     """
 
     ard_rows: tuple[int, int]
     ard_steps: tuple[int, int]
-    ard_of_each: int
+    ard_shared: bool
+    ard_all_rows: int
     multiples: tuple[float, ...]
     ard_multiples: tuple[float, ...]
     kernels: int
+    largest_rank: int
     boosting_rate: float
     boosting_rounds: int
     trees: int
     direct: bool
-    direct_rank: int
+    direct_rank: tuple[int, int]
     direct_folds: int
 
 
@@ -53,43 +61,49 @@ EFFORTS: dict[EffortName, Effort] = {
     "fast": Effort(
         ard_rows=(400, 400),
         ard_steps=(15, 0),
-        ard_of_each=0,
+        ard_shared=True,
+        ard_all_rows=0,
         multiples=(2.0,),
         ard_multiples=(1.0,),
         kernels=2,
+        largest_rank=0,
         boosting_rate=0.15,
         boosting_rounds=120,
         trees=100,
         direct=False,
-        direct_rank=0,
+        direct_rank=(0, 0),
         direct_folds=0,
     ),
     "auto": Effort(
         ard_rows=(400, 1000),
         ard_steps=(15, 15),
-        ard_of_each=400,
+        ard_shared=False,
+        ard_all_rows=2000,
         multiples=(1.0, 2.0, 4.0),
         ard_multiples=(1.0, 1.5),
         kernels=4,
+        largest_rank=2048,
         boosting_rate=0.1,
         boosting_rounds=400,
         trees=200,
         direct=True,
-        direct_rank=600,
+        direct_rank=(600, 1200),
         direct_folds=3,
     ),
     "best": Effort(
         ard_rows=(400, 1500),
         ard_steps=(30, 40),
-        ard_of_each=1 << 62,
+        ard_shared=False,
+        ard_all_rows=0,
         multiples=(0.5, 1.0, 2.0, 4.0),
         ard_multiples=(1.0, 1.5),
         kernels=6,
+        largest_rank=4096,
         boosting_rate=0.05,
         boosting_rounds=800,
         trees=500,
         direct=True,
-        direct_rank=2000,
+        direct_rank=(1000, 2500),
         direct_folds=5,
     ),
 }

@@ -23,12 +23,15 @@ from jointdist.kernels.files import kernel_field
 from jointdist.lowrank.files import require_kernel
 from jointdist.regression._foreign_files import Foreign
 from jointdist.regression.fitted_location import (
+    ForestLocation,
     KernelLocation,
     RegressorLocation,
     StackedLocation,
     TreeLocation,
 )
 from jointdist.regression.fitted_scale import ConstantScale, ScaleRegression
+from jointdist.regression.forest import ColumnRanks, Forest
+from jointdist.regression.forest_rules import check_forest, check_ranks
 from jointdist.regression.kernel_ridge import KernelRegression
 from jointdist.regression.kernel_smoother import KernelSmoother
 from jointdist.regression.kriging import Kriging
@@ -67,7 +70,14 @@ def register_regression(schema: Schema, trusted: Collection[str]) -> None:
     schema.register(
         RegressorLocation, "regressor_location", model=Value(FoldModels), kernel=none
     )
-    places = Value(KernelLocation, TreeLocation, RegressorLocation)
+    schema.register(
+        ForestLocation,
+        "forest_location",
+        model=Value(Forest, k="count"),
+        centres=Floats("k", "_"),
+        kernel=none,
+    )
+    places = Value(KernelLocation, TreeLocation, RegressorLocation, ForestLocation)
     schema.register(
         StackedLocation,
         "stacked_location",
@@ -105,6 +115,8 @@ def require_location(where: str, location: StackedLocation, d: int, r: int) -> N
         model: Any = part.model
         if isinstance(model, TreeEnsemble):
             widths = [model.width]
+        elif isinstance(model, Forest):
+            widths = [model.columns.encoding.width]
         elif isinstance(model, KernelRegression):
             widths = [_width(each) for each in model.parts]
         else:
@@ -190,6 +202,29 @@ def _register_trees(schema: Schema) -> None:
         codes=Narrow("int16", "k", "c", "_"),
         subsets=Narrow("uint32", "s", 8),
     )
+    schema.register(
+        ColumnRanks,
+        "column_ranks",
+        check=check_ranks,
+        edges=Floats("d", "_", finite=False),
+        ranks=Integers("d", "_", dtypes=("int16",), least=-1),
+        categorical=Integers("_", dtypes=("int32",), least=0),
+        encoding=Value(Encoding, d="width"),
+    )
+    schema.register(
+        Forest,
+        "forest",
+        check=check_forest,
+        columns=Value(ColumnRanks),
+        column=Integers("n", dtypes=("int16",), least=-1),
+        threshold=Integers("n", dtypes=("int16",)),
+        right=Integers("n", dtypes=("int32",)),
+        roots=Integers("_"),
+        starts=Integers("_", dtypes=("int32",)),
+        cell=Integers("e", dtypes=("uint16",)),
+        share=Floats("e", dtypes=("float32",), least=0, most=1),
+        count=Whole(least=1),
+    )
 
 
 def _check_kriging(fit: Kriging) -> None:
@@ -215,6 +250,8 @@ def _check_stacked(location: StackedLocation) -> None:
             found = len(model.models)
         elif isinstance(model, TreeEnsemble):
             found = model.baseline.shape[0]
+        elif isinstance(part, ForestLocation):
+            found = part.centres.shape[1]
         else:
             found = model.shares.shape[1]
         require(found == r, where, "parts", f"of {r} targets", found)

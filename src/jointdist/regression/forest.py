@@ -359,7 +359,7 @@ def _normal_scores(targets: Matrix, w: Vector) -> Matrix:
     """Return the normal scores of each column, which outliers do not dominate."""
     found = np.empty(targets.shape)
     for scores, column in zip(found.T, targets.T, strict=True):
-        values, which = np.unique(column, return_inverse=True)
+        which = np.unique(column, return_inverse=True)[1]
         weight = np.bincount(which.reshape(-1), w)
         level = (np.cumsum(weight) - weight / 2) / weight.sum()
         scores[:] = ndtri(np.clip(level, 1e-9, 1 - 1e-9))[which.reshape(-1)]

@@ -6,6 +6,7 @@ each column that maximises Gaussian process evidence (ARD).
 """
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from jointdist.data.executor import Executor, executor_for, one_blas_thread
 from jointdist.kernels import Kernel
 from jointdist.kernels.ard import fit_length_scales, with_length_scales
 from jointdist.kernels.median_heuristic import Family
-from jointdist.regression.effort import Effort
+from jointdist.regression.effort import EFFORTS, Effort
 from jointdist.regression.kernel_fit import KernelFit, fit_kernel
 from jointdist.regression.regression_data import RegressionData, draw_rows, validation_rows
 from jointdist.regression.settings import SETTINGS
@@ -27,10 +28,10 @@ def choose_kernels(
     data: RegressionData,
     *,
     max_rank: int,
-    effort: Effort,
+    effort: Effort = EFFORTS["auto"],
     random_state: int = 0,
     executor: Executor | None = None,
-) -> list[KernelFit]:
+) -> tuple[list[KernelFit], list[Family]]:
     """Return regressions with the best kernel of each kind, the best of all first.
 
     A kind is a smoothness, with one length scale for each column or not. Of more than 4,096
@@ -47,12 +48,17 @@ def choose_kernels(
     max_rank : int
         The largest rank of a factor: that of the final fit, as rough kernels need more of
         it than smooth ones.
-    effort : Effort
+    effort : Effort, optional
         What is tried.
     random_state : int, default=0
         The seed of pivots and choices of rows.
     executor : Executor, optional
         Runs the row blocks.
+
+    Returns
+    -------
+    tuple of list of KernelFit and list of Family
+        The regressions, and the kernels with a length scale for each column.
     """
     workers = executor_for(data.x, executor)
     kinds = (
@@ -76,16 +82,15 @@ def choose_kernels(
         few = data.n <= SETTINGS.few_rows
         rank = SETTINGS.small_trial_rank if few else SETTINGS.trial_rank
         tried = [fitted(kind.at(multiple), rank) for multiple in multiples]
-        own = kind if kind.name == "each" else None
-        return replace(min(tried, key=lambda fit: fit.error), family=own)
+        return min(tried, key=lambda fit: fit.error)
 
     trials = sorted(workers.each(widened, [*kinds, *relevant]), key=lambda fit: fit.error)
-    few = trials if data.n <= effort.ard_of_each else trials[: effort.kernels]
 
     def final(trial: KernelFit) -> KernelFit:
-        return replace(fitted(trial.kernel, max_rank), family=trial.family)
+        return replace(fitted(trial.kernel, max_rank), trial=trial.error)
 
-    return sorted(workers.each(final, few), key=lambda fit: fit.error)
+    best = workers.each(final, trials[: effort.kernels])
+    return sorted(best, key=lambda fit: fit.error), relevant
 
 
 def _relevant(
@@ -97,14 +102,32 @@ def _relevant(
 ) -> list[Family]:
     """Return kernels of each smoothness with a length scale for each column.
 
-    Of many rows all have the scales of one search: others differ little from these.
+    Each is searched for on a few rows, from there on more rows. If time is short, only the one
+    that explains the few rows best is, or a single search serves all.
     """
-    X, U = _distinct_rows(data, random_state)
-    if len(X) <= effort.ard_of_each or len(kinds) == 1:
-        return list(workers.each(lambda kind: _ard(kind, X, U, effort), kinds))
-    middle = next(kind for kind in kinds if kind.nu == SETTINGS.ard_smoothness)
-    found = _ard(middle, X, U, effort)
-    return [replace(found, nu=kind.nu) for kind in kinds]
+    rows, first, steps = (
+        _distinct_rows(data, random_state),
+        effort.ard_rows[0],
+        effort.ard_steps,
+    )
+    X, U = rows
+    if len(X) <= first:
+        total = sum(steps)
+        return list(
+            workers.each(lambda kind: _searched(kind, X, U, first, total).family, kinds)
+        )
+    if effort.ard_shared and len(kinds) > 1:
+        middle = next(kind for kind in kinds if kind.nu == SETTINGS.ard_smoothness)
+        found = _refined(_searched(middle, X, U, first, steps[0]), X, U, effort)
+        return [replace(found, nu=kind.nu) for kind in kinds]
+    tried = list(workers.each(lambda kind: _searched(kind, X, U, first, steps[0]), kinds))
+    best = min(tried, key=lambda one: one.loss)
+    few = len(X) < effort.ard_all_rows
+
+    def finished(one: _Searched) -> Family:
+        return one.family if few and one is not best else _refined(one, X, U, effort)
+
+    return list(workers.each(finished, tried))
 
 
 def _distinct_rows(data: RegressionData, random_state: int) -> tuple[Vector, Vector]:
@@ -123,25 +146,55 @@ def _distinct_rows(data: RegressionData, random_state: int) -> tuple[Vector, Vec
     return X[chosen], U[chosen]
 
 
-def _ard(family: Family, X: Vector, U: Vector, effort: Effort) -> Family:
-    """Return kernels with a length scale for each column, from rows in random order.
+class _Searched(NamedTuple):
+    """A family with a length scale for each column, by evidence of some rows.
 
-    First on a few rows, then on more. If these are not all rows they are patches of
-    neighbours: as dense as all rows are, and scales may be too short for others to see.
+    Attributes
+    ----------
+    start : Family
+        The family that the search began with.
+    theta : array
+        The parameters that were found.
+    loss : float
+        The negative logarithm of their evidence, up to constants.
     """
+
+    start: Family
+    theta: Vector
+    loss: float
+
+    @property
+    def family(self) -> Family:
+        """The family with these length scales."""
+        return with_length_scales(self.start, self.theta)
+
+
+def _searched(family: Family, X: Vector, U: Vector, rows: int, steps: int) -> _Searched:
+    """Return the length scales with the largest evidence of the first rows."""
+    return _search(family, X, U, np.arange(min(len(X), rows)), None, steps)
+
+
+def _refined(found: _Searched, X: Vector, U: Vector, effort: Effort) -> Family:
+    """Return the length scales with the largest evidence of more rows.
+
+    If these are not all rows they are patches of neighbours: as dense as all rows are, and
+    scales may be too short for others to see.
+    """
+    steps = effort.ard_steps[1]
+    if not steps:
+        return found.family
+    rows = _patches(_scaled(found.start, X, found.theta), effort.ard_rows[1])
+    return _search(found.start, X, U, rows, found.theta, steps).family
+
+
+def _search(  # noqa: PLR0917
+    family: Family, X: Vector, U: Vector, rows: Index, start: Vector | None, steps: int
+) -> _Searched:
     std = np.maximum(U.std(axis=0), np.finfo(float).tiny)
-
-    def search(rows: Index, start: Vector | None, steps: int) -> Vector:
-        T = (U[rows] - U[rows].mean(axis=0)) / std
-        return fit_length_scales(family, X[rows], T, start=start, steps=steps)
-
-    (first, second), steps = effort.ard_rows, effort.ard_steps
+    T = (U[rows] - U[rows].mean(axis=0)) / std
     with one_blas_thread() as one, one:
-        few = np.arange(min(len(X), first))
-        theta = search(few, None, steps[0])
-        if len(X) > len(few) and steps[1]:
-            theta = search(_patches(_scaled(family, X, theta), second), theta, steps[1])
-    return with_length_scales(family, theta)
+        theta, loss = fit_length_scales(family, X[rows], T, start=start, steps=steps)
+    return _Searched(family, theta, loss)
 
 
 def _scaled(family: Family, X: Vector, theta: Vector) -> Vector:

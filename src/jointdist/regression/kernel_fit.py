@@ -8,7 +8,6 @@ import numpy as np
 from jointdist._array import Array, Vector, array_namespace, like
 from jointdist.data.executor import Executor, executor_for
 from jointdist.kernels import Kernel
-from jointdist.kernels.median_heuristic import Family
 from jointdist.lowrank.factor import checked_goal, pivot_search
 from jointdist.lowrank.fold_ridge import FoldRidge, fold_regression
 from jointdist.lowrank.randomized import rough_pivots
@@ -39,8 +38,8 @@ class KernelFit:
     error : float
         The mean squared leave-one-out residual, as a share of the variance of a target,
         averaged over the targets.
-    family : Family, optional
-        The family of the kernel, if it has a length scale for each column.
+    trial : float, optional
+        The same of a regression with fewer landmarks, if there was one.
     by_folds : FoldRidge, optional
         The regressions without each fold, if rows are not left out one by one.
     """
@@ -50,7 +49,7 @@ class KernelFit:
     regression: RidgeRegression
     ridge: Vector
     error: float
-    family: Family | None = None
+    trial: float | None = None
     by_folds: FoldRidge | None = None
 
     def smoother(self) -> KernelSmoother:

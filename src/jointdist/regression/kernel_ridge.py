@@ -1,6 +1,6 @@
 r"""Kernel ridge regression with several kernels, stacked by leave-one-out residuals."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import Family
 from jointdist.regression.effort import EFFORTS, Effort
 from jointdist.regression.kernel_choice import choose_kernels
-from jointdist.regression.kernel_fit import fit_kernel
+from jointdist.regression.kernel_fit import KernelFit, fit_kernel
 from jointdist.regression.kernel_smoother import KernelSmoother
 from jointdist.regression.kriging import Kriging, kriging
 from jointdist.regression.regression_data import RegressionData, validation_rows
@@ -93,7 +93,7 @@ def kernel_regression(
     tuple of KernelRegression and array of shape (n, r)
         The regression, and its leave-one-out residuals.
     """
-    fits = choose_kernels(
+    fits, relevant = choose_kernels(
         family,
         data,
         max_rank=max_rank,
@@ -104,24 +104,24 @@ def kernel_regression(
     seen = data.take(validation_rows(data, random_state))
     residuals = [fit.residuals(seen, executor) for fit in fits]
     kept = _kept(residuals, seen, data.n)
-    used, residuals = [fits[i] for i in kept], [residuals[i] for i in kept]
+
+    def again(fit: KernelFit, rank: int) -> KernelFit:
+        return fit_kernel(
+            fit.kernel, data, max_rank=rank, random_state=random_state, executor=executor
+        )
+
+    used = [fits[i] for i in kept]
     if seen is not data:
-        used = [
-            fit_kernel(
-                fit.kernel,
-                data,
-                max_rank=max_rank,
-                random_state=random_state,
-                executor=executor,
-            )
-            for fit in used
-        ]
-        residuals = [fit.residuals(data, executor) for fit in used]
+        used = [again(fit, max_rank) for fit in used]
+    rank = _larger_rank(fits[kept[0]], data.n, max_rank, effort)
+    if rank > max_rank:
+        used = [min(used[0], again(used[0], rank), key=lambda fit: fit.error), *used[1:]]
+    residuals = [fit.residuals(data, executor) for fit in used]
     parts: list[KernelSmoother | Kriging] = [fit.smoother() for fit in used]
-    families = [fit.family for fit in fits if fit.family is not None]
-    rough = [kind for kind in families if kind.nu == SETTINGS.kriging_smoothness]
-    if rough and SETTINGS.kriging_above_rows < data.n <= SETTINGS.kriging_most_rows:
-        near, left = kriging(rough[0], data, random_state=random_state, executor=executor)
+    if relevant and SETTINGS.kriging_above_rows < data.n <= SETTINGS.kriging_most_rows:
+        near, left = kriging(
+            _rough(relevant), data, random_state=random_state, executor=executor
+        )
         parts, residuals = [*parts, near], [*residuals, left]
     shares = stacking_weights(np.stack(residuals), data.weights)
     average: Vector = np.einsum("kr,knr->nr", shares, np.stack(residuals))
@@ -130,6 +130,19 @@ def kernel_regression(
     beyond = SETTINGS.extrapolation * (high - low)
     ends = np.stack([low - beyond, high + beyond])
     return KernelRegression(parts, shares, mean, ends), average
+
+
+def _rough(relevant: list[Family]) -> list[Family]:
+    """Return rough kernels with the length scales of each of some kernels."""
+    return [replace(kind, nu=nu) for kind in relevant for nu in SETTINGS.kriging_smoothness]
+
+
+def _larger_rank(fit: KernelFit, n: int, rank: int, effort: Effort) -> int:
+    """Return a larger rank of the best regression, if the last larger one brought much."""
+    if fit.trial is None or fit.error > (1 - SETTINGS.rank_gain) * fit.trial:
+        return rank
+    affordable = int(np.sqrt(SETTINGS.rank_work / n))
+    return max(rank, min(effort.largest_rank, affordable, n // 2))
 
 
 def _kept(residuals: list[Vector], seen: RegressionData, n: int) -> Index:

@@ -24,6 +24,10 @@ class RegressionSettings:
         The largest rank of a factor of a kernel matrix, and that of few rows: a time budget.
     few_rows : int
         The rows that are few.
+    rank_gain, rank_work : float
+        The share of the error that landmarks must have brought beyond those of the trial, so
+        that more of them are tried; and the largest number of rows times the square of that
+        of landmarks, a time budget of seconds.
     rank_tolerance : float
         The share of the trace of the kernel matrix that its factor may lose. Near rounding,
         as outcomes may have no noise; ``max_rank`` usually stops the factorisation before.
@@ -56,9 +60,13 @@ class RegressionSettings:
         Rows up to which it does, and up to which several kernels are averaged. A time
         budget: beyond, one linear system a row takes too long, and one kernel alone is fitted
         to all rows.
-    kriging_smoothness : float
-        The smoothness of its kernel: the least of ``smoothness``, as rough kernels have no
-        low rank.
+    kriging_smoothness : tuple of float
+        The smoothness of its kernel: those below an infinite one, as smooth kernels have low
+        rank.
+    kriging_trial_rows : int
+        Rows whose leave-one-out residuals choose between length scales: a time budget. Those
+        of the evidence of the rough kernel were the best on power-plant, those of a smoother
+        one on protein, by 10 % each.
     neighbours : int
         The neighbours of a point. A power of two; a linear system takes a fraction of a
         millisecond.
@@ -144,7 +152,10 @@ class RegressionSettings:
     least_weight_to_refit: float = 0.3
     kriging_above_rows: int = 2_000
     kriging_most_rows: int = 50_000
-    kriging_smoothness: float = 0.5
+    kriging_smoothness: tuple[float, ...] = (0.5, 1.5)
+    kriging_trial_rows: int = 300
+    rank_gain: float = 0.05
+    rank_work: float = 1e11
     neighbours: int = 64
     kriging_ridges: tuple[float, ...] = tuple(
         (10.0 ** np.array([-6.0, -4.0, -3.0, -2.0, -1.5, -1.0, -0.5, 0.0])).tolist()

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from jointdist._array import Index, Vector
+from jointdist._array import Index
 
 __all__ = ["TreePaths", "paths_of"]
 
@@ -39,14 +39,14 @@ class TreePaths(NamedTuple):
     """
 
     column: Index
-    threshold: Vector
+    threshold: NDArray[np.number]
     child: Index
     is_leaf: NDArray[np.bool_]
     missing_right: NDArray[np.bool_]
     subset: Index
     subsets: NDArray[np.uint32]
 
-    def leaves(self, Z: Vector, roots: Index) -> Index:
+    def leaves(self, Z: NDArray[np.number], roots: Index) -> Index:
         """Return the leaf of each pair of a tree and a point, the first tree first.
 
         Parameters
@@ -70,7 +70,9 @@ class TreePaths(NamedTuple):
             place = place.take(going)
         return leaves
 
-    def _next(self, node: Index, flat: Vector, place: Index, *, missing: bool) -> Index:
+    def _next(
+        self, node: Index, flat: NDArray[np.number], place: Index, *, missing: bool
+    ) -> Index:
         """Return the children that points fall into, whose rows start at a place."""
         z = flat.take(self.column.take(node) + place)
         right = z > self.threshold.take(node)
@@ -85,9 +87,9 @@ class TreePaths(NamedTuple):
         return self.child.take(2 * node + right)
 
 
-def paths_of(
+def paths_of(  # noqa: PLR0917
     column: NDArray[np.integer],
-    threshold: Vector,
+    threshold: NDArray[np.number],
     right: NDArray[np.integer],
     missing_right: NDArray[np.bool_] | None = None,
     subset: Index | None = None,

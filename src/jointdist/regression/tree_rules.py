@@ -10,7 +10,7 @@ from jointdist._rules import Text, is_whole, require
 if TYPE_CHECKING:
     from jointdist.regression.trees import TreeEnsemble
 
-__all__ = ["MOST_CATEGORIES", "check_trees"]
+__all__ = ["MOST_CATEGORIES", "check_bounds", "check_children", "check_trees"]
 
 # Categories that a split can tell apart, the bits of a subset: those of scikit-learn.
 MOST_CATEGORIES = 256
@@ -46,7 +46,7 @@ def check_trees(trees: "TreeEnsemble") -> None:
         require(fine, _WHERE, name, rule, Text(repr(array)[:100]))
     _check_shapes(trees)
     _check_columns(trees)
-    _check_children(trees)
+    check_children(_WHERE, trees.column, trees.right, trees.roots)
     _check_numbers(trees)
 
 
@@ -55,8 +55,8 @@ def _check_shapes(trees: "TreeEnsemble") -> None:
     for name in ("value", "right", "missing_left"):
         found = len(getattr(trees, name))
         require(found == n, _WHERE, name, f"of {n} nodes, as `column` is", found)
-    _check_bounds("roots", trees.roots, n, least=1)
-    _check_bounds("members", trees.members, len(trees.roots) - 1, least=0)
+    check_bounds(_WHERE, "roots", trees.roots, n, least=1)
+    check_bounds(_WHERE, "members", trees.members, len(trees.roots) - 1, least=0)
     shape, count = trees.baseline.shape, len(trees.members) - 1
     fine = shape[0] * shape[1] == count > 0
     require(fine, _WHERE, "baseline", f"of {count} members, at least one", shape)
@@ -66,14 +66,28 @@ def _check_shapes(trees: "TreeEnsemble") -> None:
     require(fine, _WHERE, "codes", rule, shape)
 
 
-def _check_bounds(name: str, bounds: NDArray[np.int64], end: int, *, least: int) -> None:
-    """Raise unless numbers ascend from zero to an end, each by at least so many."""
+def check_bounds(
+    where: str, name: str, bounds: NDArray[np.integer], end: int, *, least: int
+) -> None:
+    """Raise unless numbers ascend from zero to an end, each by at least so many.
+
+    Parameters
+    ----------
+    where, name : str
+        The class and its field, for messages.
+    bounds : array of int
+        The numbers.
+    end : int
+        The last of them.
+    least : int
+        Zero, or one if they ascend strictly.
+    """
     fine = len(bounds) > 0 and bounds[0] == 0 and bounds[-1] == end
     # Neighbours are compared, as differences of large numbers overflow.
     ascend = bounds[1:] > bounds[:-1] if least else bounds[1:] >= bounds[:-1]
     fine = fine and bool(ascend.all())
     rule = f"{'strictly ' * least}ascending numbers from 0 to {end}"
-    require(fine, _WHERE, name, rule, Text(repr(bounds)[:100]))
+    require(fine, where, name, rule, Text(repr(bounds)[:100]))
 
 
 def _check_columns(trees: "TreeEnsemble") -> None:
@@ -94,22 +108,39 @@ def _check_columns(trees: "TreeEnsemble") -> None:
     require(shape == (splits, MOST_CATEGORIES // 32), _WHERE, "subsets", rule, shape)
 
 
-def _check_children(trees: "TreeEnsemble") -> None:
-    """Raise unless each node but the roots is the child of one split of its tree before it."""
-    n, leaf = len(trees.column), trees.column < 0
-    ends = np.repeat(trees.roots[1:], np.diff(trees.roots))
+def check_children(
+    where: str,
+    column: NDArray[np.integer],
+    right: NDArray[np.integer],
+    roots: NDArray[np.integer],
+) -> None:
+    """Raise unless each node but the roots is the child of one split of its tree before it.
+
+    Parameters
+    ----------
+    where : str
+        The class, for messages.
+    column : array of int, of shape (nodes,)
+        The column that a node splits by; -1 for a leaf.
+    right : array of int, of shape (nodes,)
+        The right child of a split; the left one is the next node.
+    roots : array of int, of shape (trees + 1,)
+        The first node of each tree, and the number of all nodes.
+    """
+    n, leaf = len(column), column < 0
+    ends = np.repeat(roots[1:], np.diff(roots))
     split = np.flatnonzero(~leaf)
-    right = trees.right[split].astype(np.int64)
-    fine = bool(((right > split + 1) & (right < ends[split])).all())
-    fine = fine and not trees.right[leaf].any()
+    children = right[split].astype(np.int64)
+    fine = bool(((children > split + 1) & (children < ends[split])).all())
+    fine = fine and not right[leaf].any()
     rule = "nodes after the left child in the same tree, and zero for leaves"
-    require(fine, _WHERE, "right", rule, Text("others"))
-    parents = np.bincount(np.concatenate([split + 1, right]), minlength=n)
+    require(fine, where, "right", rule, Text("others"))
+    parents = np.bincount(np.concatenate([split + 1, children]), minlength=n)
     expected = np.ones(n, dtype=np.intp)
-    expected[trees.roots[:-1]] = 0
+    expected[roots[:-1]] = 0
     fine = bool((parents == expected).all())
     rule = "such that each node is the child of one other"
-    require(fine, _WHERE, "right", rule, Text("nodes with none or several"))
+    require(fine, where, "right", rule, Text("nodes with none or several"))
 
 
 def _check_numbers(trees: "TreeEnsemble") -> None:

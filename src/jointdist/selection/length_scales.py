@@ -104,7 +104,7 @@ def relevant_family(x: Family, sample: Sample, U: Vector) -> Family | None:
     T = leading_components(U[rows])
     if not T.any():
         return None
-    return with_length_scales(x, fit_length_scales(x, X[rows], T))
+    return with_length_scales(x, fit_length_scales(x, X[rows], T)[0])
 
 
 def leading_components(U: Vector) -> Vector:
