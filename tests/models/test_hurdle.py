@@ -186,6 +186,19 @@ class TestConsistency:
 class TestWhatIsFound:
     """Attributes and fall-backs."""
 
+    def test_pools(self, tmp_path):
+        """Components of the pool are components of the whole, in files, too."""
+        X, y, _ = zero_inflated(300, 0)
+        model = DR(distribution=RESIDUALS, random_state=0).fit(X, y)
+        assert len(model.members_) == len(model.weights_)
+        model.save(tmp_path / "model.jd")
+        dist = model.given(X[:20])
+        again = jd.load(tmp_path / "model.jd").given(X[:20])
+        assert_array_equal(again.quantile(LEVELS), dist.quantile(LEVELS))
+        drawn = dist.sample(400, random_state=0)
+        assert_allclose((drawn == 0).mean(axis=1), dist.prob("y == 0"), atol=0.12)
+        assert len(np.unique(drawn)) > 1000
+
     def test_probabilities_are_models_of_their_own(self):
         X, y, _ = zero_inflated(400, 0)
         model = DR(LinearRegression(), distribution=RESIDUALS, random_state=0).fit(X, y)
