@@ -289,6 +289,17 @@ def test_several_columns(tmp_path):
     assert own <= 1.002 * scores.energy_score(plain, Y[:40]).mean()
 
 
+def test_forecasts_far_beyond_a_bound_are_close_to_it():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, size=(200, 1))
+    y = 2 - X[:, 0] + 0.1 * rng.normal(size=200)
+    model = DR(LinearRegression(), distribution=RESIDUALS, random_state=0).fit(X, y)
+    found = model.given([[0.5], [100.0]]).quantile([0.05, 0.95])
+    assert_allclose(found[0], [1.34, 1.66], atol=0.05)
+    assert found[1].min() >= 0
+    assert found[1].max() < 3
+
+
 def test_given_bounds():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, size=(200, 1))

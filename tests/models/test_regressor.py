@@ -128,7 +128,7 @@ class TestRegressors:
         X = rng.uniform(size=(400, 2))
         y = np.floor(4 * X[:, 0]) + np.floor(3 * X[:, 1]) + 0.1 * rng.normal(size=400)
         model = DR(distribution=RESIDUALS, kernel_x=Gaussian(0.3), random_state=0).fit(X, y)
-        assert model.regressor_weights_[1] > 0.5
+        assert model.regressor_weights_[1:].sum() > 0.5
 
     def test_residuals_are_of_rows_left_out(self):
         """A regressor that remembers its rows is not believed."""
@@ -326,9 +326,9 @@ class TestFarAway:
         assert dist.mean()[0] > 200
         assert dist.std()[0] > 0.8 * y.std()
 
-    def test_forecasts_stay_near_the_outcomes(self):
+    def test_without_a_trend_forecasts_stay_near_the_outcomes(self):
         X = np.random.default_rng(0).normal(size=(300, 1))
-        y = 2 * X[:, 0]
+        y = 2 * np.cos(2 * X[:, 0])
         found = (
             DR("kernel", random_state=0).fit(X, y).predict(np.linspace(-9, 9, 200)[:, None])
         )

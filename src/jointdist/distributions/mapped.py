@@ -8,7 +8,6 @@ import numpy as np
 from jointdist._array import Vector
 from jointdist._cached import cached
 from jointdist.distributions.location_scale import drawn_scores
-from jointdist.distributions.protocols import Distributions
 from jointdist.distributions.reshaped import Reshaped
 
 __all__ = ["Mapped"]
@@ -31,7 +30,6 @@ class Mapped(Reshaped):
         Whether outcomes are rounded to whole numbers.
     """
 
-    base: Distributions
     low: Vector
     high: Vector
     whole: bool

@@ -14,7 +14,6 @@ import numpy as np
 from jointdist._array import Index, Vector
 from jointdist._cached import cached
 from jointdist.distributions.mixture_search import halved
-from jointdist.distributions.protocols import Distributions
 from jointdist.distributions.reshaped import Reshaped
 
 __all__ = ["Reflected"]
@@ -39,7 +38,6 @@ class Reflected(Reshaped):
         The bounds, which belong to the support; infinite if there is none.
     """
 
-    base: Distributions
     low: float
     high: float
 

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from jointdist._array import Vector
@@ -14,6 +14,7 @@ from jointdist.distributions.protocols import Conditions, Distributions, Project
 __all__ = ["Reshaped"]
 
 
+@dataclass(frozen=True, eq=False)
 class Reshaped(Cached, ABC):
     """Distributions that others were made into.
 
@@ -101,7 +102,7 @@ class Reshaped(Cached, ABC):
 
     def _of(self, base: Distributions) -> Self:
         """Return the same of other distributions."""
-        return replace(self, base=base)  # type: ignore[type-var]
+        return replace(self, base=base)
 
     @abstractmethod
     def expect(self, f: Callable[[Vector], Vector]) -> Vector:

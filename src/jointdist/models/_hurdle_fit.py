@@ -12,6 +12,7 @@ from jointdist.data.executor import executor_for
 from jointdist.data.table import Rows
 from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import family_of
+from jointdist.lowrank.novelty import novelty_detector
 from jointdist.models._location_scale import LocationScaleSpec, about_rows, is_discrete
 from jointdist.models._pool_fit import HeldForecasts, pool_rows
 from jointdist.models.hurdle_model import HurdleModel, MassModel
@@ -67,13 +68,14 @@ def fit_shaped(
     base = fit(rest, design, encodings, replace(spec, range=shape.rest))
     rng, x, w = np.random.default_rng(data.seed), data.sample.x, data.sample.weights
     kernel = family_of("x", spec.kernel_x, encodings[0], x, weights=w, rng=rng).at(1.0)
-    about = about_rows(data, design, encodings, kernel, spec)
+    workers = spec.executor
+    detector = novelty_detector(kernel, x, w, random_state=data.seed, executor=workers)
     own = base.location.kernel if spec.effort.direct else None
     kernels = [kernel] if own is None else [kernel, own]
     masses = _fit_masses(data, design, spec, shape.point_masses, kernels)
-    if isinstance(base, PooledModel):
-        return HurdleModel(replace(base, base=replace(base.base, **about)), masses)
-    return HurdleModel(replace(base, **about), masses)
+    return HurdleModel(
+        base, masses, **about_rows(data, design, encodings, detector, workers)
+    )
 
 
 def _other_rows(

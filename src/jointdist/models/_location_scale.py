@@ -19,8 +19,8 @@ from jointdist.distributions.seen import learn_seen, range_of
 from jointdist.distributions.support_points import most_values
 from jointdist.errors import warn_user
 from jointdist.kernels import Kernel
-from jointdist.kernels.median_heuristic import family_of
-from jointdist.lowrank.novelty import novelty_detector
+from jointdist.kernels.median_heuristic import Family, family_of
+from jointdist.lowrank.novelty import NoveltyDetector, novelty_detector
 from jointdist.lowrank.support_sums import sampled_pairs
 from jointdist.models.event_rows import WeightedRows
 from jointdist.models.jdl import JointDistribution
@@ -29,11 +29,16 @@ from jointdist.models.marginal_points import marginal_points
 from jointdist.regression.effort import EFFORTS, Effort
 from jointdist.regression.fitted_location import ForestLocation
 from jointdist.regression.fitted_scale import constant_scale
+from jointdist.regression.fitted_trend import LinearTrend
 from jointdist.regression.leakage import hide_residuals
 from jointdist.regression.location import fit_location
+from jointdist.regression.outliers import fenced
 from jointdist.regression.protocols import Scale
+from jointdist.regression.regression_data import RegressionData
 from jointdist.regression.scale import fit_scale, forecast_kernel
+from jointdist.regression.settings import SETTINGS as REGRESSION
 from jointdist.regression.training import Training
+from jointdist.regression.trend import fit_trend
 
 __all__ = [
     "HeldLocationScale",
@@ -156,23 +161,35 @@ def fit_location_scale(
         executor=spec.executor,
         forest=forest,
     )
+    detector = novelty_detector(
+        family.at(1.0),
+        x,
+        data.sample.weights,
+        random_state=data.seed,
+        executor=spec.executor,
+    )
+    trend = None
+    if isinstance(spec.regressor, str):
+        trend, left = _with_trend(family, data, detector, left, spec)
     held, residuals, outcomes = _held_out(data, left)
     forecasts, w = outcomes - residuals, held.weights
     p = Rows(hide_residuals(forecasts, residuals, rng, w), spec.where, "Y")
     scale, values = _fit_scale(family.at(1.0), held, p, residuals, data.seed, spec)
     dist = _fit_residuals(held, p, residuals, values, spec)
     mean = np.average(forecasts, axis=0, weights=w)
+    usual = fenced(residuals, REGRESSION.residual_fence, w)
     model = LocationScaleModel(
         location,
         scale,
         dist,
         explained=np.average((forecasts - mean) ** 2, axis=0, weights=w),
-        unexplained=np.average(residuals**2, axis=0, weights=w),
+        unexplained=np.average(usual**2, axis=0, weights=w),
         encodings=encodings,
         executor=spec.executor,
         made=None if design.is_plain else design,
+        trend=trend,
         range=spec.range,
-        **about_rows(data, design, encodings, family.at(1.0), spec),
+        **about_rows(data, design, encodings, detector, spec.executor),
     )
     rows = np.flatnonzero(np.isfinite(left).all(axis=1))
     known = np.flatnonzero(np.isfinite(values).all(axis=1))
@@ -200,8 +217,8 @@ def about_rows(
     data: Training,
     design: Design,
     encodings: tuple[Encoding, Encoding],
-    kernel: Kernel,
-    spec: LocationScaleSpec,
+    detector: NoveltyDetector,
+    executor: Executor | None,
 ) -> dict[str, Any]:
     """Return what a model keeps of its rows: where they are, and their outcomes.
 
@@ -213,17 +230,13 @@ def about_rows(
         What became of the columns of X.
     encodings : tuple of Encoding
         How the columns of X and of Y became numbers.
-    kernel : Kernel
-        The kernel that tells how far a row is out of distribution.
-    spec : LocationScaleSpec
-        How a model is learned.
+    detector : NoveltyDetector
+        Tells rows that are out of distribution.
+    executor : Executor, optional
+        Runs the row blocks.
     """
-    x, w = data.sample.x, data.sample.weights
-    workers = executor_for(data.given.y, spec.executor)
-    detector = novelty_detector(
-        kernel, x, w, random_state=data.seed, executor=spec.executor
-    )
-    sample, ends = _sampled(data), design.judged(range_of(x, w))
+    x, workers = data.sample.x, executor_for(data.given.y, executor)
+    sample, ends = _sampled(data), design.judged(range_of(x, data.sample.weights))
     tried = moved(sample.rows, detector.map.core)
     return {
         "detector": detector,
@@ -231,6 +244,29 @@ def about_rows(
         "sample": sample,
         "seen": learn_seen(ends, x.n, tried, detector.map, detector.novelty),
     }
+
+
+def _with_trend(
+    family: Family,
+    data: Training,
+    detector: NoveltyDetector,
+    left: Vector,
+    spec: LocationScaleSpec,
+) -> tuple[LinearTrend | None, Vector]:
+    """Return the trend, if there is one, and the out-of-fold residuals with it."""
+    x, y, w = data.sample.x, data.outcomes, data.sample.weights
+    rows = RegressionData(x, fenced(y, REGRESSION.outcome_fence, w), w, data.sample.folds)
+    seed, workers = data.seed, spec.executor
+    trend = fit_trend(family, rows, detector, y - left, random_state=seed, executor=workers)
+    if trend is None:
+        return None, left
+    novel = detector.doubt(detector.novelty(x, spec.executor))
+    doubt = trend.doubt(x, novel, spec.executor)
+    far = np.flatnonzero(doubt)
+    forecasts, share = (y - left)[far], doubt[far, None]
+    left = left.copy()
+    left[far] = y[far] - (1 - share) * forecasts - share * trend.at(x.subset(far))
+    return trend, left
 
 
 def _sampled(data: Training) -> WeightedRows:

@@ -11,8 +11,13 @@ from jointdist.data.codec import (
     Value,
     Whole,
 )
+from jointdist.data.files import require_codes
 from jointdist.distributions.outcome_range import OutcomeRange
+from jointdist.distributions.seen import Seen
+from jointdist.distributions.support_points import SupportPoints
 from jointdist.likelihood.log_ratio import LogRatio
+from jointdist.lowrank.novelty import NoveltyDetector
+from jointdist.models.event_rows import WeightedRows
 from jointdist.models.hurdle_model import HurdleModel, MassModel
 from jointdist.models.location_scale_model import LocationScaleModel
 from jointdist.models.pooled_model import PooledModel
@@ -54,6 +59,10 @@ def register_hurdle(schema: Schema) -> None:
         check=_check_hurdle,
         base=Value(LocationScaleModel, PooledModel),
         masses=Value(MassModel),
+        detector=Value(NoveltyDetector),
+        marginal=Value(SupportPoints, r="width"),
+        sample=Value(WeightedRows),
+        seen=Value(Seen),
     )
 
 
@@ -77,6 +86,11 @@ def _check_masses(found: MassModel) -> None:
 def _check_hurdle(found: HurdleModel) -> None:
     where, (x, y) = "HurdleModel", found.encodings
     require(y.width == 1, where, "base", "of one column of Y", y.width)
+    columns = [found.detector.map.width, len(found.seen.low), found.sample.rows.d]
+    same = columns == [x.width] * 3
+    require(same, where, "detector, seen, sample", f"of {x.width} columns", columns)
+    require_codes(where, found.sample.rows, x)
+    require(found.marginal.is_scalar, where, "marginal", "numbers", Text("not"))
     for model in found.masses.members:
         if isinstance(model, Forest):
             d = model.columns.encoding.width

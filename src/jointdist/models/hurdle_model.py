@@ -12,12 +12,16 @@ from jointdist.data.executor import Executor, executor_for
 from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
 from jointdist.distributions.groups import Groups
+from jointdist.distributions.location_scale import ForecastConditions
+from jointdist.distributions.marginal import marginal_scores
 from jointdist.distributions.point_masses import PointMasses, with_point_masses
 from jointdist.distributions.protocols import Distributions
-from jointdist.distributions.seen import Seen
+from jointdist.distributions.seen import About, Seen
+from jointdist.distributions.support_points import SupportPoints
 from jointdist.likelihood.log_ratio import LogRatio
+from jointdist.lowrank.novelty import NoveltyDetector
 from jointdist.models.event_rows import WeightedRows
-from jointdist.models.location_scale_model import LocationScaleModel
+from jointdist.models.location_scale_model import LocationScaleModel, skill_of
 from jointdist.models.pooled_model import PooledModel
 from jointdist.projection.pooled import pooled
 from jointdist.regression.fitted_location import StackedLocation
@@ -75,10 +79,22 @@ class HurdleModel:
         The distributions of all other outcomes.
     masses : MassModel
         The probabilities of these values.
+    detector : NoveltyDetector
+        Tells rows that are out of distribution of all rows.
+    marginal : SupportPoints
+        The observed outcomes.
+    sample : WeightedRows
+        A sample of the rows of X.
+    seen : Seen
+        The range and the novelty of all rows.
     """
 
     base: LocationScaleModel | PooledModel
     masses: MassModel
+    detector: NoveltyDetector
+    marginal: SupportPoints
+    sample: WeightedRows
+    seen: Seen
 
     @property
     def inner(self) -> LocationScaleModel:
@@ -113,17 +129,12 @@ class HurdleModel:
     @property
     def points_x(self) -> WeightedRows:
         """A sample of the rows of X."""
-        return self.base.points_x
+        return self.sample
 
     @property
     def donors_x(self) -> WeightedRows:
         """The same: their entries take the place of missing ones."""
-        return self.base.donors_x
-
-    @property
-    def seen(self) -> Seen | None:
-        """The range and the novelty of the rows of X, if known."""
-        return self.base.seen
+        return self.sample
 
     def of_y(self, x: Rows) -> Distributions:
         """Return the distributions of Y given coded rows of X."""
@@ -151,7 +162,7 @@ class HurdleModel:
 
     def marginal_scores(self, y: Vector) -> Vector:
         """Return the energy scores of the observed outcomes at others."""
-        return self.base.marginal_scores(y)
+        return marginal_scores(self.marginal, y)
 
     def skill_of(self, dists: Distributions, sample: Sample) -> float:
         """Return one minus the mean energy score over that of the observed outcomes.
@@ -163,16 +174,23 @@ class HurdleModel:
         sample : Sample
             Rows and outcomes, encoded, with weights.
         """
-        return self.base.skill_of(dists, sample)
+        return skill_of(dists, sample, self.marginal)
 
     def _with_masses(self, x: Rows, rest: Distributions) -> Distributions:
         """Return the distributions of all outcomes, given those of the others."""
-        found = self.masses.at(x, self.inner.executor)
+        workers = self.inner.executor
+        found = self.masses.at(x, workers)
         share = found.sum(axis=1)
         even = np.full_like(found, 1 / found.shape[1])
         with np.errstate(invalid="ignore"):
             each = np.where(share[:, None] > 0, found / share[:, None], even)
-        own = PointMasses(
-            self.masses.values, each, rest.conditions, rest.encoding, rest.units()
+        conditions = ForecastConditions(
+            x,
+            self.encodings[0],
+            self.detector.novelty(x, workers),
+            rest.conditions,
+            About(self.seen, np.empty(0), 0.0),
         )
+        unit = self.marginal.units()
+        own = PointMasses(self.masses.values, each, conditions, self.encodings[1], unit)
         return with_point_masses(own, np.minimum(share, 1.0), rest)

@@ -24,10 +24,12 @@ from jointdist.models.event_rows import WeightedRows
 from jointdist.models.jdl import JointDistribution
 from jointdist.projection.pooled import pooled
 from jointdist.regression.fitted_location import RegressorLocation, StackedLocation
+from jointdist.regression.fitted_trend import LinearTrend
 from jointdist.regression.protocols import Scale
+from jointdist.regression.settings import SETTINGS as REGRESSION
 from jointdist.regression.tables import as_table, decoded_table
 
-__all__ = ["LocationScaleModel"]
+__all__ = ["LocationScaleModel", "skill_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +62,8 @@ class LocationScaleModel:
         The range and the novelty of all rows; likewise.
     made : Design, optional
         What became of the columns of X, if it is not plain.
+    trend : LinearTrend, optional
+        What forecasts follow where rows are few; without it they revert to the mean.
     range : OutcomeRange, optional
         Where outcomes can be.
     """
@@ -76,6 +80,7 @@ class LocationScaleModel:
     sample: WeightedRows | None = None
     seen: Seen | None = None
     made: Design | None = None
+    trend: LinearTrend | None = None
     range: OutcomeRange | None = None
 
     @property
@@ -122,8 +127,10 @@ class LocationScaleModel:
     def given(self, x: Rows, X: object) -> Distributions:
         """Return the conditional distributions of Y given rows of X.
 
-        Out of distribution they are about as wide as the sample: the variance that
-        forecasts explain is added to that of the residual.
+        Where rows are few they follow the trend, as wide as its errors at the ends of columns,
+        and wider with distance. Without a trend they revert to the mean out of distribution,
+        about as wide as the sample: the variance that forecasts explain is added to that of
+        the residual.
 
         Parameters
         ----------
@@ -134,12 +141,8 @@ class LocationScaleModel:
         """
         table = as_table(X, self.encodings[0], x)
         novelty = self.detector.novelty(x, self.executor)
-        doubt = self.detector.doubt(novelty)
-        shift = self.location.predict(x, table, doubt, self.executor)
+        shift, stretch = self._forecasts(x, table, self._novel(x, novelty))
         p = Rows(shift, x.where, "x")
-        stretch = self.scale.at(x, p, self.executor)
-        unknown = self.explained + np.maximum(self.unexplained - stretch**2, 0.0)
-        stretch = np.sqrt(stretch**2 + doubt[:, None] * unknown)
         residuals = self.residuals._fitted.of_y(p).normalised  # noqa: SLF001
         about = About(self.seen, np.empty(0), 0.0)
         inner, encoding = residuals.conditions, self.encodings[0]
@@ -153,6 +156,45 @@ class LocationScaleModel:
         )
         return found if self.range is None else self.range.of(found)
 
+    def doubt(self, x: Rows, novelty: Vector) -> Vector:
+        """Return how little rows near others say about them, from zero to one.
+
+        Parameters
+        ----------
+        x : Rows
+            The rows.
+        novelty : array of shape (q,)
+            How far out of distribution they are.
+        """
+        novel = self._novel(x, novelty)
+        return novel if self.trend is None else self.trend.doubt(x, novel, self.executor)
+
+    def _novel(self, x: Rows, novelty: Vector) -> Vector:
+        """Return by how much rows are out of distribution, or beyond the range seen."""
+        novel = self.detector.doubt(novelty)
+        if self.seen is None:
+            return novel
+        z = to_numpy(x.read(0, x.n))
+        width = self.seen.high - self.seen.low
+        away = np.abs(z - np.clip(z, self.seen.low, self.seen.high))
+        share = (away / np.where(width > 0, width, np.inf)).max(axis=1, initial=0.0)
+        found: Vector = np.maximum(novel, np.minimum((share / REGRESSION.beyond) ** 2, 1.0))
+        return found
+
+    def _forecasts(self, x: Rows, table: Any, doubt: Vector) -> tuple[Vector, Vector]:
+        """Return location and scale at rows; far from all others they follow the trend."""
+        if self.trend is None:
+            place = self.location.predict(x, table, doubt, self.executor)
+            scale = self.scale.at(x, Rows(place, x.where, "x"), self.executor)
+            unknown = self.explained + np.maximum(self.unexplained - scale**2, 0.0)
+            return place, np.sqrt(scale**2 + doubt[:, None] * unknown)
+        share = self.trend.doubt(x, doubt, self.executor)[:, None]
+        near = self.location.predict(x, table, np.zeros(x.n), self.executor)
+        place = near + share * (self.trend.at(x) - near)
+        scale = self.scale.at(x, Rows(place, x.where, "x"), self.executor)
+        unknown = np.maximum(self.trend.variance(x) - scale**2, 0.0)
+        return place, np.sqrt(scale**2 + share * unknown)
+
     def skill_of(self, dists: Distributions, sample: Sample) -> float:
         """Return one minus the mean energy score over that of the observed outcomes.
 
@@ -163,7 +205,21 @@ class LocationScaleModel:
         sample : Sample
             Rows and outcomes, encoded, with weights.
         """
-        points, w = to_numpy(sample.y.read(0, sample.n)), sample.weights
-        scores = dists.energy_scores(points)[0]
-        marginal = np.average(self.marginal_scores(points), weights=w)
-        return 1 - float(np.average(scores, weights=w) / marginal)
+        return skill_of(dists, sample, self.marginal)
+
+
+def skill_of(dists: Distributions, sample: Sample, marginal: SupportPoints) -> float:
+    """Return one minus the mean energy score over that of the observed outcomes.
+
+    Parameters
+    ----------
+    dists : Distributions
+        The distributions.
+    sample : Sample
+        Rows and outcomes, encoded, with weights.
+    marginal : SupportPoints
+        The observed outcomes.
+    """
+    points, w = to_numpy(sample.y.read(0, sample.n)), sample.weights
+    own = np.average(dists.energy_scores(points)[0], weights=w)
+    return 1 - float(own / np.average(marginal_scores(marginal, points), weights=w))

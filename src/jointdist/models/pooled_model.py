@@ -51,8 +51,8 @@ class Member(NamedTuple):
 class PooledModel:
     """A linear pool of distributions of Y given X.
 
-    Out of distribution the others give their weight to the location-scale distributions, which
-    are wider there.
+    Where rows are few the others give their weight to the location-scale distributions, which
+    follow a trend and are wider there.
 
     Attributes
     ----------
@@ -172,7 +172,7 @@ class PooledModel:
         others = [member.of_y(conditions, x, workers) for member in self.others]
         if self.base.range is not None:
             others = [self.base.range.of(dists) for dists in others]
-        doubt = self.base.detector.doubt(conditions.novelty())
+        doubt = self.base.doubt(x, conditions.novelty())
         shares = self.shares * (1 - doubt)[:, None]
         shares[:, 0] += doubt
         return pool([base, *others], shares, conditions)

@@ -66,6 +66,7 @@ from jointdist.projection.projected import Projector
 from jointdist.regression.files import require_location, require_scale
 from jointdist.regression.fitted_location import StackedLocation
 from jointdist.regression.fitted_scale import ConstantScale, ScaleRegression
+from jointdist.regression.fitted_trend import LinearTrend
 from jointdist.regression.forest import Forest
 from jointdist.selection.specification import Selected
 
@@ -122,6 +123,7 @@ def register_values(schema: Schema) -> None:
         sample=Added(Value(WeightedRows)),
         seen=Added(Value(Seen)),
         made=Added(Value(Design)),
+        trend=Added(Value(LinearTrend)),
         range=Added(Value(OutcomeRange, r="width")),
     )
     schema.register(
@@ -393,6 +395,13 @@ def _check_location_scale(model: LocationScaleModel) -> None:
     require(widths == [r, r], where, "residuals", f"of {r} and {r} columns", Text(widths))
     require(model.marginal.is_scalar or r > 1, where, "marginal", "numbers", Text("not"))
     _require_seen(where, model.seen, d)
+    if model.trend is not None:
+        shape, most = model.trend.slopes.shape, int(model.trend.columns.max(initial=-1))
+        fine = shape[1] == r and most < d
+        require(fine, where, "trend", f"of {r} and {d} columns", Text(f"{shape}"))
+        sparsity = model.trend.sparsity
+        width = d if sparsity is None else sparsity.map.width
+        require(width == d, where, "trend", f"of {d} columns of X", width)
     made = model.made is None or model.made.encoding == x
     require(made, where, "made", "of the columns of X", Text("others"))
     if model.sample is not None:

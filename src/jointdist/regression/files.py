@@ -10,8 +10,11 @@ from jointdist.data.codec import (
     Added,
     Choice,
     Floats,
+    Indices,
     Integers,
     Narrow,
+    Number,
+    Optional,
     Schema,
     Sequence,
     Value,
@@ -20,6 +23,7 @@ from jointdist.data.codec import (
 from jointdist.data.codec import Text as Str
 from jointdist.data.encoding import Encoding
 from jointdist.kernels.files import kernel_field
+from jointdist.lowrank.features import FeatureMap
 from jointdist.lowrank.files import require_kernel
 from jointdist.regression._foreign_files import Foreign
 from jointdist.regression.fitted_location import (
@@ -30,6 +34,7 @@ from jointdist.regression.fitted_location import (
     TreeLocation,
 )
 from jointdist.regression.fitted_scale import ConstantScale, ScaleRegression
+from jointdist.regression.fitted_trend import LinearTrend, Sparsity
 from jointdist.regression.forest import ColumnRanks, Forest
 from jointdist.regression.forest_rules import check_forest, check_ranks
 from jointdist.regression.kernel_ridge import KernelRegression
@@ -84,6 +89,26 @@ def register_regression(schema: Schema, trusted: Collection[str]) -> None:
         check=_check_stacked,
         parts=Sequence(places, "k", of=list),
         weights=Floats("k", "r"),
+    )
+    schema.register(
+        Sparsity,
+        "sparsity",
+        map=Value(FeatureMap, m="rank"),
+        remaining=Floats("m", "m"),
+        low=Number(least=0, most=1),
+        high=Number(least=0, most=1),
+    )
+    schema.register(
+        LinearTrend,
+        "linear_trend",
+        columns=Indices("p"),
+        centre=Floats("p"),
+        slopes=Floats("p", "r"),
+        mean=Floats("r"),
+        ends=Floats(2, "p", finite=False),
+        seen=Floats(2, "p"),
+        error=Floats("r", least=0),
+        sparsity=Optional(Value(Sparsity)),
     )
     schema.register(ConstantScale, "constant_scale", value=Floats("r", least=0))
     smoother = Value(KernelSmoother, r="constant.size")

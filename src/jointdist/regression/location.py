@@ -19,6 +19,7 @@ from jointdist.regression.fitted_location import (
 )
 from jointdist.regression.kernel_ridge import KernelRegression, kernel_regression
 from jointdist.regression.out_of_fold import out_of_fold, seeded
+from jointdist.regression.outliers import fenced, has_outliers
 from jointdist.regression.protocols import Location
 from jointdist.regression.regression_data import RegressionData
 from jointdist.regression.settings import SETTINGS
@@ -66,6 +67,9 @@ def fit_location(
 ) -> tuple[StackedLocation, Vector]:
     """Return the average of regressors of the location, and its out-of-fold residuals.
 
+    Gross outliers do not decide it: outcomes are moved to fences; and if residuals are beyond
+    theirs, all is fitted again to the forecasts plus residuals that are moved.
+
     Parameters
     ----------
     regressor : "auto", "kernel", estimator, or sequence of these
@@ -89,27 +93,59 @@ def fit_location(
         The average, and the outcomes minus its forecasts of rows held out; NaN for rows
         that never are.
     """
-    auto = isinstance(regressor, str) and regressor == "auto"
+    own = isinstance(regressor, str)
+    y, w = (
+        fenced(data.outcomes, SETTINGS.outcome_fence, data.sample.weights),
+        data.sample.weights,
+    )
+
+    def fitted(outcomes: Vector) -> tuple[StackedLocation, Vector]:
+        fits = _fits(regressor, data, outcomes, family, where, effort, executor)
+        if forest is not None:
+            fits.append(forest)
+        parts, forecasts = zip(*fits, strict=True)
+        residuals = outcomes - np.stack(forecasts)
+        weights = stacking_weights(residuals, w)
+        average: Vector = np.einsum("kr,knr->nr", weights, residuals)
+        return StackedLocation(list(parts), weights), outcomes - average
+
+    found, forecasts = fitted(y if own else data.outcomes)
+    left = data.outcomes - forecasts
+    if own and has_outliers(left, SETTINGS.residual_fence, w):
+        found, forecasts = fitted(forecasts + fenced(left, SETTINGS.moved_to, w))
+        left = data.outcomes - forecasts
+    return found, left
+
+
+def _fits(  # noqa: PLR0917
+    regressor: Any,
+    data: Training,
+    outcomes: Vector,
+    family: Family,
+    where: str,
+    effort: Effort,
+    executor: Executor | None,
+) -> list[tuple[Location, Vector]]:
+    """Return the fitted regressors, with their out-of-fold forecasts."""
     named = regressor if isinstance(regressor, list | tuple) else [regressor]
     fits = [
-        _kernels(data, family, effort, executor)
+        _kernels(data, outcomes, family, effort, executor)
         if isinstance(one, str)
         else _as_given(one, data, where)
         for one in named
     ]
+    auto = isinstance(regressor, str) and regressor == "auto"
     if auto and data.sample.n >= SETTINGS.boosting_least_rows:
-        fits.append(_boosted(data, family, effort, where, executor))
-    if forest is not None:
-        fits.append(forest)
-    parts, forecasts = zip(*fits, strict=True)
-    residuals = data.outcomes - np.stack(forecasts)
-    weights = stacking_weights(residuals, data.sample.weights)
-    average: Vector = np.einsum("kr,knr->nr", weights, residuals)
-    return StackedLocation(list(parts), weights), average
+        fits.append(_boosted(data, outcomes, family, effort, where, executor))
+    return fits
 
 
 def _kernels(
-    data: Training, family: Family, effort: Effort, executor: Executor | None
+    data: Training,
+    outcomes: Vector,
+    family: Family,
+    effort: Effort,
+    executor: Executor | None,
 ) -> tuple[Location, Vector]:
     """Return kernel regression, with leave-one-out forecasts by its closed form.
 
@@ -118,7 +154,7 @@ def _kernels(
     """
     sample = data.sample
     few = sample.n <= SETTINGS.few_rows
-    every = RegressionData(sample.x, data.outcomes, sample.weights, sample.folds)
+    every = RegressionData(sample.x, outcomes, sample.weights, sample.folds)
 
     def fitted(rows: RegressionData) -> tuple[KernelRegression, Vector]:
         return kernel_regression(
@@ -140,8 +176,13 @@ def _kernels(
     return KernelLocation(model), forecasts
 
 
-def _boosted(
-    data: Training, family: Family, effort: Effort, where: str, executor: Executor | None
+def _boosted(  # noqa: PLR0917
+    data: Training,
+    outcomes: Vector,
+    family: Family,
+    effort: Effort,
+    where: str,
+    executor: Executor | None,
 ) -> tuple[Location, Vector]:
     """Return gradient boosting of encoded rows, with out-of-fold forecasts."""
     encoding = family.encoding
@@ -149,7 +190,7 @@ def _boosted(
     categorical = [i in factors for i in range(encoding.width)]
     regressor = gradient_boosting(categorical, data.sample.n, effort)
     z = for_trees(to_numpy(data.sample.x.read(0, data.sample.n)), encoding)
-    rows = z, data.outcomes, data.sample.weights
+    rows = z, outcomes, data.sample.weights
     splits, again = data.splits, not data.in_turn
     models, forecasts = out_of_fold(
         regressor,

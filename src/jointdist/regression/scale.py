@@ -17,6 +17,7 @@ from jointdist.kernels.median_heuristic import family_of
 from jointdist.regression.fitted_scale import ScaleRegression
 from jointdist.regression.kernel_fit import fit_kernel
 from jointdist.regression.kernel_smoother import KernelSmoother
+from jointdist.regression.outliers import fenced
 from jointdist.regression.regression_data import RegressionData
 from jointdist.regression.settings import SETTINGS
 from jointdist.regression.stacking import stacking_weights
@@ -86,7 +87,8 @@ def fit_scale(
     w = None if weights is None else weights[rows]
     ends = _quantiles(logs[rows], np.array(SETTINGS.scale_levels), w)
     scales = np.exp(np.clip(logs, *ends) / 2)
-    squares = (residuals[rows] / scales[rows]) ** 2
+    usual = fenced(residuals[rows] / scales[rows], SETTINGS.residual_fence, w)
+    squares = usual**2
     unit = np.sqrt(np.average(squares, axis=0, weights=w))
     unit = np.where(unit > 0, unit, 1.0)  # residuals of a constant are zero
     return ScaleRegression(on_forecast, on_x, shares, ends, unit), unit * scales

@@ -130,6 +130,41 @@ class RegressionSettings:
     leakage_window : int
         The fewest rows of nearly the same forecast whose correlation is looked at; a round
         number.
+    tail : float
+        The level of the quantiles by which gross outliers are told: round, and below it there
+        may be a few outliers among some hundred rows.
+    outcome_fence, residual_fence : float
+        How many times as far from the median as these quantiles outcomes and residuals are
+        outliers. Normal ones never are, and of a t distribution with two degrees of freedom
+        one in 10⁵ is beyond the first.
+    moved_to : float
+        To how many times that distance the residuals of outliers are moved: as far as those
+        of rows that are no outliers.
+    trend_rows : int
+        Rows that a trend is learned from: a time budget.
+    trend_rows_a_column, trend_values : int
+        The rows for each column of a trend, and the distinct values of a column; round
+        numbers, below which slopes mean little.
+    trend_ridge : float
+        The ridge of a trend of standardised columns: nearly none, but columns may be collinear.
+    trend_ends : float
+        The share of rows held out at each end of a column: a tenth is far enough from the
+        others to tell a trend from a wave.
+    trend_share : float
+        The share of the variance there that a trend may leave unexplained.
+    sparse_rows : float
+        The number of rows that say as much as there is noise; a round number.
+    sparse : tuple of float
+        The sparsity from which on forecasts follow a trend, and that from which they do so
+        alone: about fifteen rows and two rows near a point.
+    sparse_share : float
+        The share of the rows of the sample that may be sparse.
+    beyond : float
+        How far beyond the range seen of a column nothing of the rows is trusted, in units of
+        that range: half of it, as smooth kernels extrapolate and are sure of it. Doubt grows
+        as the square of the distance, so that rows just beyond are hardly concerned.
+    tiny_share : float
+        Shares of a kernel below it are zero.
     leakage_noise : tuple of float
         The standard deviations of noise that are tried, in units of that of the residuals:
         quarters of a decade from one that rounding hides to one that hides any forecast.
@@ -183,6 +218,21 @@ class RegressionSettings:
     leakage_correlation: float = 0.1
     leakage_standard_errors: float = 2.5
     leakage_window: int = 20
+    tail: float = 0.01
+    outcome_fence: float = 20.0
+    residual_fence: float = 10.0
+    moved_to: float = 2.0
+    trend_rows: int = 1 << 14
+    trend_rows_a_column: int = 10
+    trend_values: int = 20
+    trend_ridge: float = 1e-4
+    trend_ends: float = 0.1
+    trend_share: float = 0.5
+    sparse_rows: float = 5.0
+    sparse: tuple[float, float] = (0.25, 0.75)
+    sparse_share: float = 0.02
+    beyond: float = 0.5
+    tiny_share: float = 1e-12
     leakage_noise: tuple[float, ...] = tuple((10.0 ** np.arange(-4, 1.1, 0.25)).tolist())
 
 
