@@ -38,9 +38,9 @@ class OutcomeRange:
         """Return distributions that are within the range.
 
         Those of one column are reflected at the bounds; locations beyond one are moved to it
-        before, as a forecast far below zero says that outcomes are close to zero. Those of several columns have what is
-        beyond a bound moved to it. Whole numbers are rounded: half of the way to the next one
-        beyond a bound is within.
+        before, as a forecast far below zero says that outcomes are close to zero. Those of
+        several columns have what is beyond a bound moved to it. Whole numbers are rounded: half
+        of the way to the next one beyond a bound is within.
 
         Parameters
         ----------
