@@ -174,6 +174,16 @@ class TestConsistency:
         shifted = model.reweighted(Z)
         assert np.isfinite(shifted.marginal("y").quantile(0.5)).all()
 
+    def test_backwards(self, known):
+        """Rows whose outcome is likely at a point mass are likely given it."""
+        model, _, _, at, _ = known
+        inside = model.given(y=[at, 0.3])
+        assert_allclose(inside.weights().sum(axis=1), 1.0)
+        assert np.isfinite(inside.mean()).all()
+        if isinstance(model._model, HurdleModel):
+            first = inside.mean()[0, 0] - inside.mean()[1, 0]
+            assert first > 0.1  # the probability of both grows with the first column
+
     def test_missing_entries(self, known):
         model, _, _, at, Z = known
         holes = Z.copy()

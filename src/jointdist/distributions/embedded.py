@@ -1,6 +1,5 @@
 """Distributions of a conditional mean embedding: any weights on a few rows, the pivots."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,12 +8,10 @@ from jointdist._array import Index, Vector
 from jointdist.distributions import weights as scan
 from jointdist.distributions.cell_support import CellSupport
 from jointdist.distributions.linear import LinearDistributions
-from jointdist.distributions.quantiles import first_reached
+from jointdist.distributions.point_cdfs import point_quantiles, sorted_cdfs
 from jointdist.distributions.signed import linear_densities, linear_density
 
 __all__ = ["Embedded"]
-
-_ROUNDING = 1e-12  # of a cdf
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,30 +51,15 @@ class Embedded(LinearDistributions):
         return self.support.expectations(lambda z: around(z, points).T).T
 
     def _quantiles(self, column: int, t: Vector, mass: Vector, levels: Vector) -> Vector:
-        at = self.support.points.ordering(column)
-        values, found = at.values[at.last], np.empty(levels.shape)
-        for part, F in self._sorted_cdfs(column, t, mass):
-            cdfs = F[:, at.last]
-            cdfs[:, -1] = np.inf  # the last point reaches every level, but for rounding
-            found[part] = values[first_reached(cdfs, levels[part] - _ROUNDING)]
-        return found
+        return point_quantiles(self.support, column, t, mass, levels)
 
     def _cdfs(self, t: Vector, mass: Vector, at: Vector) -> Vector:
         values, found = self.support.points.ordering(0).values, np.zeros(len(t))
         upto = np.searchsorted(values, at, side="right")
-        for part, F in self._sorted_cdfs(0, t, mass):
+        for part, F in sorted_cdfs(self.support, 0, t, mass):
             reached = F[np.arange(len(F)), np.maximum(upto[part] - 1, 0)]
             found[part] = np.where(upto[part] > 0, reached, 0.0)
         return found
-
-    def _sorted_cdfs(
-        self, column: int, t: Vector, mass: Vector
-    ) -> Iterator[tuple[slice, Vector]]:
-        """Yield cdfs at the sorted points, a part of the distributions at a time."""
-        at = self.support.points.ordering(column)
-        for part in scan.slices(len(at.order), len(t)):
-            w = (1 + t[part][:, self.support.cell[at.order]]) * at.shares
-            yield part, np.cumsum(w / mass[part, None], axis=1)
 
     def _peaks(self) -> Index:
         sums = self._density_sums(self.support.points.table())

@@ -6,7 +6,7 @@ signed distributions too: for one column it is the squared distance of the cdf t
 :math:`y`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -85,6 +85,35 @@ class Energy(NamedTuple):
         w /= (w @ self.total[first:])[:, None]
         apart = np.einsum("qm,qm->q", w @ self.spread[first:, first:], w)
         found: Vector = np.einsum("qm,qm->q", w, near[:, first:]) - apart / 2
+        return found
+
+    def products(self, members: Sequence[Vector], near: Vector) -> Vector:
+        r"""Return the products of the errors of several distributions at a point each.
+
+        They are :math:`E|Y_k - y| + E|Y_l - y| - E|Y_k - Y_l|`, half of which is the score if
+        k and l are equal.
+
+        Parameters
+        ----------
+        members : sequence of arrays of shape (q, m)
+            The weights of the functions under each member, of mass one.
+        near : array of shape (q, 1 + m)
+            What ``to_points`` gives for the points.
+
+        Returns
+        -------
+        array of shape (q, k, k)
+            The products.
+        """
+        first = 1 if self.on_cells else 0
+        near, spread = near[:, first:], self.spread[first:, first:]
+        to_point = np.stack([np.einsum("qm,qm->q", w, near) for w in members], axis=1)
+        apart = [
+            [np.einsum("qm,qm->q", a, b) for b in members]
+            for a in (w @ spread for w in members)
+        ]
+        between = np.stack([np.stack(row, axis=1) for row in apart], axis=1)
+        found: Vector = to_point[:, :, None] + to_point[:, None, :] - between
         return found
 
     def marginal_scores(self, near: Vector) -> Vector:

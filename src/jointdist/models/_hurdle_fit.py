@@ -14,11 +14,10 @@ from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import family_of
 from jointdist.lowrank.novelty import novelty_detector
 from jointdist.models._location_scale import LocationScaleSpec, about_rows, is_discrete
-from jointdist.models._pool_fit import HeldForecasts, pool_rows
+from jointdist.models._pool_fit import HeldForecasts, pool_rows, some_rows
 from jointdist.models.hurdle_model import HurdleModel, MassModel
 from jointdist.models.location_scale_model import LocationScaleModel
 from jointdist.models.outcome_shape import OutcomeShape
-from jointdist.models.pool_settings import SETTINGS
 from jointdist.models.pooled_model import PooledModel
 from jointdist.programs.pool import least_members
 from jointdist.regression.settings import SETTINGS as REGRESSION
@@ -101,14 +100,8 @@ def _fit_masses(
     kernels: list[Kernel],
 ) -> MassModel:
     """Return the probabilities of point masses, by the models with the least Brier score."""
-    executor, some = executor_for(data.sample.x, spec.executor), np.arange(data.sample.n)
-    if len(some) > SETTINGS.rows:
-        chosen = np.random.default_rng(data.seed).permutation(len(some))
-        some = np.sort(chosen[: SETTINGS.rows])
-    part, (classes, other) = (
-        data.sample.take(some),
-        _classes(data.outcomes[some, 0], values),
-    )
+    executor, (part, some) = executor_for(data.sample.x, spec.executor), some_rows(data)
+    classes, other = _classes(data.outcomes[some, 0], values)
     names = tuple(str(i) for i in range(len(values) + 1))
     coded = replace(part, y=Rows(classes[:, None].astype(np.float64), spec.where, "Y"))
     splits = None if part.folds is None else part.folds.rows

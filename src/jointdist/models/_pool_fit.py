@@ -30,8 +30,9 @@ from jointdist.models._location_scale import (
 )
 from jointdist.models.cell_forecasts import CellForecasts, known_cells
 from jointdist.models.location_scale_model import LocationScaleModel
+from jointdist.models.members import MEMBERS
 from jointdist.models.pool_settings import SETTINGS
-from jointdist.models.pooled_model import MEMBERS, PooledModel
+from jointdist.models.pooled_model import PooledModel
 from jointdist.programs.pool import PoolWeights, least_members
 from jointdist.projection.partition import cells_of_points
 from jointdist.regression.effort import Effort
@@ -40,7 +41,14 @@ from jointdist.regression.forest import Forest, ForestData, grow_forest
 from jointdist.regression.settings import SETTINGS as REGRESSION
 from jointdist.regression.training import Training
 
-__all__ = ["HeldForecasts", "PoolRows", "fit_pool", "pool_rows", "weigh_members"]
+__all__ = [
+    "HeldForecasts",
+    "PoolRows",
+    "fit_pool",
+    "pool_rows",
+    "some_rows",
+    "weigh_members",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,6 +107,19 @@ class PoolRows:
     seed: int
     executor: Executor
 
+    @property
+    def targets(self) -> Matrix:
+        """The outcomes as numbers; of a categorical column, indicators of its categories."""
+        found = []
+        for column, known in zip(self.y.T, self.encodings[1].categories, strict=True):
+            if known is None:
+                found.append(column)
+                continue
+            counts = np.bincount(column.astype(np.intp), minlength=len(known))
+            often = np.argsort(-counts, kind="stable")[: SETTINGS.categories]
+            found += [(column == code).astype(np.float64) for code in often if counts[code]]
+        return np.stack(found, axis=1)
+
     def forest(self, effort: Effort) -> HeldForecasts:
         """Return a forest, whose leaves are as large as is best out of fold.
 
@@ -109,7 +130,7 @@ class PoolRows:
         """
         z = to_numpy(self.sample.x.read(0, self.sample.n))
         encoding, w = self.encodings[0], self.sample.weights
-        data = ForestData(z, encoding, self.which, self.cells.rank, self.y, w)
+        data = ForestData(z, encoding, self.which, self.cells.rank, self.targets, w)
 
         def grown(leaf: int, trees: int) -> tuple[Forest, Matrix]:
             return grow_forest(
@@ -192,7 +213,7 @@ def pool_rows(
     own = sample.owned()
     y = to_numpy(own.y.read(0, own.n))
     points = SupportPoints(own.y, encodings[1], own.weights, executor)
-    if points.width == 1:
+    if points.is_scalar:
         cells = cells_of_points(points, points, REGRESSION.forest_cells, y[0])
         which = Intervals(interval_edges(cells)).locate(y)
     else:
@@ -243,12 +264,7 @@ def fit_pool(
         How location, scale and residuals are learned.
     """
     sample, executor = data.sample, executor_for(data.sample.x, spec.executor)
-    some = np.arange(sample.n)
-    if sample.n > SETTINGS.rows:
-        some = np.sort(
-            np.random.default_rng(data.seed).permutation(sample.n)[: SETTINGS.rows]
-        )
-    part = sample if len(some) == sample.n else sample.take(some)
+    part, some = some_rows(data)
     splits = None if part.folds is None else part.folds.rows
     rows = pool_rows(part, (design.encoding, encodings[1]), splits, data.seed, executor)
     forest = rows.forest(spec.effort)
@@ -263,6 +279,21 @@ def fit_pool(
     if kernel is not None and spec.effort.direct:
         others.insert(0, rows.direct(kernel, spec.effort))
     return _weighed(base, held, others, rows, some)
+
+
+def some_rows(data: Training) -> tuple[Sample, Index]:
+    """Return the rows that forests and direct models are learned from, and their numbers.
+
+    Parameters
+    ----------
+    data : Training
+        All rows.
+    """
+    n, most = data.sample.n, SETTINGS.rows
+    if n <= most:
+        return data.sample, np.arange(n)
+    some = np.sort(np.random.default_rng(data.seed).permutation(n)[:most])
+    return data.sample.take(some), some
 
 
 def _weighed(
@@ -281,12 +312,15 @@ def _weighed(
         fine = np.sort(
             np.random.default_rng(rows.seed).choice(fine, SETTINGS.weighed, False)
         )
+    names = [MEMBERS[0], *[one.name for one in others]]
+    if not len(fine):  # so few rows that nothing is known out of fold
+        nothing = np.full(1, np.nan)
+        return PooledModel(base, [], names[:1], np.ones(1), nothing, np.nan)
     w = None if rows.sample.weights is None else rows.sample.weights[fine]
     dists: list[Distributions] = [held.of_y(base, place[some[fine]])]
     dists += [one.of_y(fine) for one in others]
     found, scores = weigh_members(dists, rows.y[fine], base.marginal.units(), w)
     kept = [i for i, weight in enumerate(found.weights) if i == 0 or weight > 0]
-    names = [MEMBERS[0], *[one.name for one in others]]
     return PooledModel(
         base,
         [others[i - 1].member for i in kept if i],

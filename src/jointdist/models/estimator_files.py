@@ -43,6 +43,7 @@ from jointdist.models.cme import CmePositivity, ConditionalMeanEmbedding
 from jointdist.models.coefficients import Marginals, PolynomialPositivity, Positivity
 from jointdist.models.conformal import ConformalCalibration
 from jointdist.models.degrees import ChosenDegree
+from jointdist.models.direct_pool import DirectPool
 from jointdist.models.embedding import Embedding
 from jointdist.models.estimator_fields import (
     COLUMNS,
@@ -292,7 +293,7 @@ def _register_regressor(schema: Schema, trusted: Collection[str]) -> None:
         "scale_": Either(Value(ScaleRegression), Floats("_")),
         "distribution_": Value(*DISTRIBUTIONS),
         "_encodings": encodings_field(),
-        "_model": Optional(Value(LocationScaleModel, PooledModel, HurdleModel)),
+        "_model": Optional(Value(LocationScaleModel, PooledModel, HurdleModel, DirectPool)),
     }
     cls = DistributionRegressor
     optional = {**NAMES, "regressor_weights_": Floats("k", "_")}

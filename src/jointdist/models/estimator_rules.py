@@ -4,6 +4,7 @@ from typing import Any
 
 from jointdist._rules import Text, require
 from jointdist.data.encoding import Encoding
+from jointdist.models.direct_pool import DirectPool
 
 __all__ = [
     "check_classifier",
@@ -139,14 +140,15 @@ def check_regressor(model: Any) -> None:
     model : estimator
         The fitted estimator.
     """
-    where, direct = "DistributionRegressor", model._model is None  # noqa: SLF001
+    where, alone = "DistributionRegressor", model._model is None  # noqa: SLF001
+    direct = alone or isinstance(model._model, DirectPool)  # noqa: SLF001
     require(direct == model.direct_, where, "direct_", f"{direct}", model.direct_)
     fitted = "_learned_names" in vars(model.distribution_)
     require(fitted, where, "distribution_", "a fitted model", Text("another"))
     widths = [side.width for side in model._encodings]  # noqa: SLF001
     shown, d = model._fitted_model.design_x.shown.width, model.n_features_in_  # noqa: SLF001
     require(d == shown, where, "n_features_in_", f"{shown}", d)
-    own = model.distribution_._encodings if direct else model._model.encodings  # noqa: SLF001
+    own = model.distribution_._encodings if alone else model._model.encodings  # noqa: SLF001
     found = [side.width for side in own]
     require(found == widths, where, "_encodings", f"of columns {found}", widths)
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from jointdist._array import Matrix, Vector
+from jointdist._cached import Cached, cached
 from jointdist.data.design import Design
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor, executor_for
@@ -20,9 +21,11 @@ from jointdist.distributions.seen import About, Seen
 from jointdist.distributions.support_points import SupportPoints
 from jointdist.likelihood.log_ratio import LogRatio
 from jointdist.lowrank.novelty import NoveltyDetector
+from jointdist.models.backwards import Backwards
 from jointdist.models.event_rows import WeightedRows
-from jointdist.models.location_scale_model import LocationScaleModel, skill_of
+from jointdist.models.location_scale_model import LocationScaleModel
 from jointdist.models.pooled_model import PooledModel
+from jointdist.models.skill import mean_skill
 from jointdist.projection.pooled import pooled
 from jointdist.regression.fitted_location import StackedLocation
 from jointdist.regression.forest import Forest
@@ -70,7 +73,7 @@ class MassModel:
 
 
 @dataclass(frozen=True, eq=False)
-class HurdleModel:
+class HurdleModel(Cached):
     """Distributions of which a few single values have a probability of their own.
 
     Attributes
@@ -174,7 +177,12 @@ class HurdleModel:
         sample : Sample
             Rows and outcomes, encoded, with weights.
         """
-        return skill_of(dists, sample, self.marginal)
+        return mean_skill(dists, self.marginal_scores, sample)
+
+    @cached
+    def backwards(self) -> Backwards:
+        """The distributions of X given outcomes."""
+        return Backwards.of(self, self.marginal, "DistributionRegressor.given")
 
     def _with_masses(self, x: Rows, rest: Distributions) -> Distributions:
         """Return the distributions of all outcomes, given those of the others."""

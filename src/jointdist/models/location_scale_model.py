@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from jointdist._array import Vector, to_numpy
+from jointdist._cached import Cached, cached
 from jointdist._rules import Text, require
 from jointdist.data.design import Design
 from jointdist.data.encoding import Encoding
@@ -20,8 +21,10 @@ from jointdist.distributions.protocols import Distributions
 from jointdist.distributions.seen import About, Seen
 from jointdist.distributions.support_points import SupportPoints
 from jointdist.lowrank.novelty import NoveltyDetector
+from jointdist.models.backwards import Backwards
 from jointdist.models.event_rows import WeightedRows
 from jointdist.models.jdl import JointDistribution
+from jointdist.models.skill import mean_skill
 from jointdist.projection.pooled import pooled
 from jointdist.regression.fitted_location import RegressorLocation, StackedLocation
 from jointdist.regression.fitted_trend import LinearTrend
@@ -29,11 +32,11 @@ from jointdist.regression.protocols import Scale
 from jointdist.regression.settings import SETTINGS as REGRESSION
 from jointdist.regression.tables import as_table, decoded_table
 
-__all__ = ["LocationScaleModel", "skill_of"]
+__all__ = ["LocationScaleModel"]
 
 
 @dataclass(frozen=True, eq=False)
-class LocationScaleModel:
+class LocationScaleModel(Cached):
     """Distributions of location plus scale times a residual, all learned.
 
     Attributes
@@ -117,6 +120,11 @@ class LocationScaleModel:
     def marginal_scores(self, y: Vector) -> Vector:
         """Return the energy scores of the observed outcomes at others."""
         return marginal_scores(self.marginal, y)
+
+    @cached
+    def backwards(self) -> Backwards:
+        """The distributions of X given outcomes."""
+        return Backwards.of(self, self.marginal, "DistributionRegressor.given")
 
     def _table(self, x: Rows) -> Any:
         """Return coded rows as regressors read them; numbers if none reads tables."""
@@ -205,21 +213,4 @@ class LocationScaleModel:
         sample : Sample
             Rows and outcomes, encoded, with weights.
         """
-        return skill_of(dists, sample, self.marginal)
-
-
-def skill_of(dists: Distributions, sample: Sample, marginal: SupportPoints) -> float:
-    """Return one minus the mean energy score over that of the observed outcomes.
-
-    Parameters
-    ----------
-    dists : Distributions
-        The distributions.
-    sample : Sample
-        Rows and outcomes, encoded, with weights.
-    marginal : SupportPoints
-        The observed outcomes.
-    """
-    points, w = to_numpy(sample.y.read(0, sample.n)), sample.weights
-    own = np.average(dists.energy_scores(points)[0], weights=w)
-    return 1 - float(own / np.average(marginal_scores(marginal, points), weights=w))
+        return mean_skill(dists, self.marginal_scores, sample)

@@ -1,11 +1,12 @@
 """Pools: mixtures of location-scale distributions with direct forecasts of probabilities."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from jointdist._array import Vector
+from jointdist._cached import Cached, cached
 from jointdist.data.design import Design
 from jointdist.data.encoding import Encoding
 from jointdist.data.sample import Sample
@@ -14,41 +15,20 @@ from jointdist.distributions.groups import Groups
 from jointdist.distributions.joined import pool
 from jointdist.distributions.protocols import Distributions
 from jointdist.distributions.seen import Seen
+from jointdist.models.backwards import Backwards
 from jointdist.models.cell_forecasts import CellForecasts
 from jointdist.models.event_rows import WeightedRows
 from jointdist.models.location_scale_model import LocationScaleModel
+from jointdist.models.members import Member, members_of
 from jointdist.projection.pooled import pooled
 from jointdist.regression.fitted_location import StackedLocation
 from jointdist.regression.protocols import Scale
 
-__all__ = ["MEMBERS", "Member", "PooledModel"]
-
-MEMBERS = "location-scale", "direct", "forest"
-
-
-class Member(NamedTuple):
-    """A member of a pool of distributions.
-
-    Attributes
-    ----------
-    name : str
-        ``"location-scale"``: location plus scale times a residual; ``"direct"``: a model of
-        the probabilities of outcomes; ``"forest"``: a quantile regression forest.
-    weight : float
-        Its weight in the pool.
-    score : float
-        The mean score of its own out-of-fold distributions: the CRPS, or the energy score of
-        several outcomes in units of their standard deviations. NaN if it is alone, as nothing
-        was compared.
-    """
-
-    name: str
-    weight: float
-    score: float
+__all__ = ["PooledModel"]
 
 
 @dataclass(frozen=True, eq=False)
-class PooledModel:
+class PooledModel(Cached):
     """A linear pool of distributions of Y given X.
 
     Where rows are few the others give their weight to the location-scale distributions, which
@@ -80,8 +60,7 @@ class PooledModel:
     @property
     def members(self) -> list[Member]:
         """The members that have weight, with their own scores."""
-        each = zip(self.names, self.shares.tolist(), self.scores.tolist(), strict=True)
-        return [Member(*one) for one in each if one[1] > 0]
+        return members_of(self.names, self.shares, self.scores)
 
     @property
     def encodings(self) -> tuple[Encoding, Encoding]:
@@ -162,6 +141,11 @@ class PooledModel:
             Rows and outcomes, encoded, with weights.
         """
         return self.base.skill_of(dists, sample)
+
+    @cached
+    def backwards(self) -> Backwards:
+        """The distributions of X given outcomes."""
+        return Backwards.of(self, self.base.marginal, "DistributionRegressor.given")
 
     def _pooled(self, x: Rows, base: Distributions) -> Distributions:
         """Return the pool of the base with the others, at the rows it is given for."""

@@ -7,7 +7,7 @@ from sklearn.base import RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from jointdist._array import Vector
-from jointdist._rules import Seed, Text, require
+from jointdist._rules import Seed, Text, require, require_kind
 from jointdist.data.design import Design, Question
 from jointdist.data.encoding import Encoding
 from jointdist.data.events import names_of
@@ -28,6 +28,7 @@ from jointdist.models._arguments import (
     table_options,
     y_for_Y,
 )
+from jointdist.models._direct_pool_fit import fit_direct_pool
 from jointdist.models._fitted_state import FittedState
 from jointdist.models._hurdle_fit import fit_shaped
 from jointdist.models._location_scale import (
@@ -38,18 +39,23 @@ from jointdist.models._location_scale import (
     warn_if_unused,
 )
 from jointdist.models._pool_fit import fit_pool
+from jointdist.models.backwards import Margins, of_direct, warn_of_outcomes
 from jointdist.models.base import DistributionEstimator
+from jointdist.models.direct_pool import DirectPool
 from jointdist.models.event_rows import in_event, require_one
 from jointdist.models.hurdle_model import HurdleModel
 from jointdist.models.jdl import JointDistribution
+from jointdist.models.joint_estimator import JointEstimator
 from jointdist.models.location_scale_model import LocationScaleModel
+from jointdist.models.members import MEMBERS, Member
 from jointdist.models.outcome_shape import (
     OutcomeShape,
     Support,
     outcome_shape,
     require_support,
 )
-from jointdist.models.pooled_model import MEMBERS, Member, PooledModel
+from jointdist.models.pool_settings import SETTINGS as POOLS
+from jointdist.models.pooled_model import PooledModel
 from jointdist.models.questions import Answering, answers
 from jointdist.models.reweighted import Reweighted, reweighted
 from jointdist.models.told import warn_if_novel
@@ -75,6 +81,10 @@ class DistributionRegressor(RegressorMixin, FittedState):
     held out together. The columns of Y have locations and scales of their own, and a joint
     distribution of residuals. Out of distribution, kernel regression reverts to the mean,
     and the distributions are about as wide as the marginal one.
+
+    Questions backwards, ``given(y=...)``, are answered by Bayes' rule: the distribution of X given
+    an outcome is a sample of the rows of X, each with its weight times the density that is
+    forecast for the outcome there.
 
     A discrete Y has no residuals: its distribution given x is learned directly, by a
     :class:`~jointdist.JointDistribution`. Y is discrete if it is categorical, or if its rows
@@ -176,6 +186,8 @@ class DistributionRegressor(RegressorMixin, FittedState):
     >>> dist.mean().round(1), dist.interval(0.9).round(1)
     (array([-0. ,  0.1]), array([[-0.2,  0.2],
            [-0.5,  0.6]]))
+    >>> model.given(y=[1.2]).prob("0.3 < x < 1.5").round(1)  # where the wave has its crest
+    array([0.9])
     """
 
     n_features_in_: int
@@ -186,7 +198,7 @@ class DistributionRegressor(RegressorMixin, FittedState):
     distribution_: JointDistribution
     direct_: bool
     _model: (
-        LocationScaleModel | PooledModel | HurdleModel | None
+        LocationScaleModel | PooledModel | HurdleModel | DirectPool | None
     )  # None if the distribution is that of Y itself
     _encodings: tuple[Encoding, Encoding]
 
@@ -248,31 +260,62 @@ class DistributionRegressor(RegressorMixin, FittedState):
         table = as_table(X, pair.encodings[0], pair.sample.x)
         data = Training.of(pair.sample, table, self.cv, pair.seed)
         shape = self._shape(pair.encodings[1], data)
+        spec, rows = self._spec(pair.seed), (data, pair.design, pair.encodings)
         if is_discrete(pair.encodings[1], data.given_outcomes):
             warn_if_unused(self._name, self.regressor)
-            dist = self._estimator(pair.seed)
-            fit_by(dist, pair.sample.folds, X, Y, sample_weight)
-            return self._keep(pair, dist, None)
+
+            def direct(kernel_x: Kernel | str) -> JointDistribution:
+                dist = self._estimator(pair.seed, kernel_x)
+                fit_by(dist, pair.sample.folds, X, Y, sample_weight)
+                return dist
+
+            given = not (isinstance(self.regressor, str) and self.regressor == "auto")
+            if given or self.distribution is not None or data.sample.n < POOLS.least_rows:
+                return self._keep(pair, direct(self.kernel_x), None)
+            return self._keep(pair, *fit_direct_pool(*rows, spec, direct))
         many = isinstance(self.regressor, str) and self.regressor == "auto"
-        spec, fit = self._spec(pair.seed), fit_pool if many else fit_alone
-        model = fit_shaped(data, pair.design, pair.encodings, spec, shape=shape, fit=fit)
+        model = fit_shaped(*rows, spec, shape=shape, fit=fit_pool if many else fit_alone)
         return self._keep(pair, model.residuals, model)
 
-    def given(self, x: object = None, *, where: object = None) -> Conditional:
-        """Return the conditional distributions of Y given rows of X, or given an event.
+    def given(
+        self,
+        x: object = None,
+        *,
+        y: object = None,
+        where: object = None,
+        marginals: Margins = "free",
+    ) -> Conditional:
+        """Return conditional distributions: of Y for each row of ``x``, or of X for each of ``y``.
 
         Parameters
         ----------
         x : array, DataFrame, dict or sequence of shape (q, d_x), optional
             Conditions on X; a vector if X has one column.
+        y : array, DataFrame, dict or sequence of shape (q,) or (q, d_y), optional
+            Outcomes: the distribution of X given each, by Bayes' rule over a sample of at most
+            4,096 rows of X. Each has its weight times the density that the model forecasts for
+            the outcome there, divided by their sum. Far from all forecasts X has its marginal
+            distribution, with a warning; ``novelty`` tells. Of a discrete Y it is the answer of
+            ``distribution_``.
         where : str or callable, optional
             An event: the distribution of Y given that X lies in a set. An expression over
             the columns of X, or a function of its rows. The distribution is the mixture of
             those at the rows in the set, of a sample of at most 4,096 rows of X.
+        marginals : {"free", "exact"}, default="free"
+            With ``y``: whether the answers, averaged over the outcomes of the sample, give back
+            the sample of X. By ``"free"`` they do as far as forecasts are calibrated; averaged
+            over the model's own marginal of Y they always do. ``"exact"``: the joint weights of
+            support points and outcomes, at most 512 that stand for all, are raked until both
+            marginals are those of the sample. It takes some ten seconds, once.
         """
         check_is_fitted(self)
         method = f"{self._name}.given"
-        require_one(method, x=x, where=where)
+        require_one(method, x=x, y=y, where=where)
+        require_kind(method, "marginals", marginals, Margins)
+        if y is not None:
+            return self._given_y(y, marginals)
+        rule = '"free" without `y`: forecasts are not raked'
+        require(marginals == "free", method, "marginals", rule, marginals)
         if self._model is None:
             return self._answer(self.distribution_.given(x=x, where=where))
         if x is None:
@@ -326,7 +369,8 @@ class DistributionRegressor(RegressorMixin, FittedState):
         if self._model is None:
             return self._forecast(self.distribution_.predict(X), X, names)
         question = self._read("predict", "X", X)
-        found = answering(self._answers("predict", question, X), question.rows).mean()
+        dist = answering(self._answers("predict", question, X), question.rows)
+        found = dist.mean() if self._encodings[1].numeric else dist.mode()
         return self._forecast(found, X, names)
 
     @y_for_Y
@@ -412,12 +456,13 @@ class DistributionRegressor(RegressorMixin, FittedState):
         self,
         pair: PairedData,
         dist: JointDistribution,
-        model: LocationScaleModel | PooledModel | HurdleModel | None,
+        model: LocationScaleModel | PooledModel | HurdleModel | DirectPool | None,
     ) -> Self:
         """Set all fitted attributes; without a model, the distribution is that of Y."""
         learned = pair.columns | {"_encodings": pair.encodings, "_model": model}
-        learned |= {"distribution_": dist, "direct_": model is None}
-        if model is None:
+        direct = model is None or isinstance(model, DirectPool)
+        learned |= {"distribution_": dist, "direct_": direct}
+        if model is None or isinstance(model, DirectPool):
             d = pair.sample.y.d
             learned |= {"regressors_": [], "regressor_weights_": np.empty((0, d))}
             learned |= {"kernel_x_": dist.kernel_x_, "scale_": np.ones(d)}
@@ -441,7 +486,7 @@ class DistributionRegressor(RegressorMixin, FittedState):
         """The members of the pool of distributions that have weight."""
         check_is_fitted(self)
         model = self._model.base if isinstance(self._model, HurdleModel) else self._model
-        if isinstance(model, PooledModel):
+        if isinstance(model, PooledModel | DirectPool):
             return model.members
         name = MEMBERS[1] if self._model is None else MEMBERS[0]
         return [Member(name, 1.0, np.nan)]
@@ -465,6 +510,19 @@ class DistributionRegressor(RegressorMixin, FittedState):
     def _read(self, method: str, name: str, X: object) -> Question:
         where = f"{self._name}.{method}"
         return read_question(self, self.encoding_, X, where=where, name=name)
+
+    def _given_y(self, y: object, marginals: Margins) -> Conditional:
+        """Return the distributions of X given outcomes."""
+        method, model, dist = f"{self._name}.given", self._model, self.distribution_
+        if model is None and marginals == "free" and isinstance(dist, JointEstimator):
+            return self._answer(dist.given(y=y))
+        encoding = self._encodings[1]
+        y = as_question(y, encoding, where=method, name="y")
+        rows = encoding.encode(y, where=method, name="y", vector=True).kept()
+        backwards = of_direct(dist, method) if model is None else model.backwards
+        dists = backwards.of_x(rows, marginals)
+        warn_of_outcomes(method, dists.conditions.novelty())
+        return self._answer(answering(dists, rows, index_of(y)))
 
     def _answers(self, method: str, question: Question, X: object) -> Distributions:
         """Return the distributions at rows, which users gave as ``X``."""

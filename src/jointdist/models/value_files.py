@@ -4,6 +4,7 @@ from typing import get_args
 
 import numpy as np
 
+from jointdist._array import Vector
 from jointdist._rules import Text, require
 from jointdist.data.codec import (
     Added,
@@ -48,6 +49,7 @@ from jointdist.models.coefficients import (
     Problem,
 )
 from jointdist.models.degrees import ChosenDegree
+from jointdist.models.direct_pool import DirectPool
 from jointdist.models.direction import Direction
 from jointdist.models.embedding import Embedding
 from jointdist.models.event_rows import WeightedRows
@@ -57,7 +59,8 @@ from jointdist.models.jpdl import PolynomialJointDistribution
 from jointdist.models.kept_sample import KeptSample
 from jointdist.models.location_scale_model import LocationScaleModel
 from jointdist.models.log_linear import LogLinearJoint
-from jointdist.models.pooled_model import MEMBERS, PooledModel
+from jointdist.models.members import MEMBERS
+from jointdist.models.pooled_model import PooledModel
 from jointdist.programs.log_ratio import LogRatioSolution
 from jointdist.programs.solution import Solution
 from jointdist.programs.sos import SumOfSquares
@@ -107,6 +110,7 @@ def register_values(schema: Schema) -> None:
         strength=Number(least=0),
         selected=Optional(Value(Selected)),
     )
+    _register_direct_pool(schema)
     schema.register(
         LocationScaleModel,
         "location_scale_model",
@@ -143,6 +147,23 @@ def register_values(schema: Schema) -> None:
         shares=Floats("k", least=0, most=1),
         scores=Floats("k", least=0),
         score=Number(least=0),
+    )
+
+
+def _register_direct_pool(schema: Schema) -> None:
+    schema.register(
+        DirectPool,
+        "direct_pool",
+        check=_check_direct_pool,
+        joint=Value(Joint, LogLinearJoint, Embedding),
+        detector=Value(NoveltyDetector),
+        encodings=encodings_field(),
+        others=Sequence(Value(CellForecasts), "k", of=list),
+        names=Sequence(Str(*MEMBERS), "k", of=list),
+        shares=Floats("k", least=0, most=1),
+        scores=Floats("k", least=0),
+        score=Number(least=0),
+        executor=Optional(Value(Executor)),
     )
 
 
@@ -417,10 +438,34 @@ def _check_forecasts(member: CellForecasts) -> None:
 def _check_pool(model: PooledModel) -> None:
     where, count = "PooledModel", 1 + len(model.others)
     require(len(model.names) == count, where, "names", f"of {count}", len(model.names))
-    total = float(model.shares.sum())
+    _check_members(where, model.others, model.shares, model.base.encodings)
+
+
+def _check_direct_pool(model: DirectPool) -> None:
+    where, count = "DirectPool", len(model.others)
+    require(count, where, "others", "at least one", count)
+    _check_members(where, model.others, model.shares, model.encodings)
+    k = model.others[0].cells.rank
+    same = all(member.cells.rank == k for member in model.others)
+    require(same, where, "others", f"of {k} cells each", Text("others"))
+    d, found = model.encodings[0].width, model.detector.map.width
+    require(found == d, where, "detector", f"of {d} columns", found)
+    kept = [encoding.width for encoding in model.joint.kept.encodings]
+    expected = [encoding.width for encoding in model.encodings]
+    require(kept == expected, where, "joint", f"of columns {expected}", kept)
+
+
+def _check_members(
+    where: str,
+    others: list[CellForecasts],
+    shares: Vector,
+    encodings: tuple[Encoding, Encoding],
+) -> None:
+    """Raise unless weights have sum one, and members have the columns of a model."""
+    total = float(shares.sum())
     require(abs(total - 1) <= _ROUNDING, where, "shares", "of sum one", Text(f"{total:g}"))
-    x, y = (encoding.width for encoding in model.base.encodings)
-    for member in model.others:
+    x, y = (encoding.width for encoding in encodings)
+    for member in others:
         own = member.model
         if isinstance(own, Forest):
             found = own.columns.encoding.width

@@ -34,7 +34,7 @@ class Effort:
     trees : int
         The trees of a forest.
     direct : bool
-        Whether there is a direct model of probabilities.
+        Whether there is a direct model of probabilities beside location and scale.
     direct_rank : tuple of int
         The functions of X of that model for few rows, and for many.
     direct_folds : int
@@ -71,8 +71,8 @@ EFFORTS: dict[EffortName, Effort] = {
         boosting_rounds=120,
         trees=100,
         direct=False,
-        direct_rank=(0, 0),
-        direct_folds=0,
+        direct_rank=(300, 300),
+        direct_folds=3,
     ),
     "auto": Effort(
         ard_rows=(400, 1000),
