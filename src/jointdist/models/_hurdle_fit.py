@@ -101,9 +101,10 @@ def _fit_masses(
 ) -> MassModel:
     """Return the probabilities of point masses, by the models with the least Brier score."""
     executor, (part, some) = executor_for(data.sample.x, spec.executor), some_rows(data)
-    classes, other = _classes(data.outcomes[some, 0], values)
-    names = tuple(str(i) for i in range(len(values) + 1))
-    coded = replace(part, y=Rows(classes[:, None].astype(np.float64), spec.where, "Y"))
+    column, count = data.outcomes[some, 0], len(values)
+    own = np.where(np.isin(column, values), np.searchsorted(values, column), count)
+    names = tuple(str(i) for i in range(count + 1))
+    coded = replace(part, y=Rows(own[:, None].astype(np.float64), spec.where, "Y"))
     splits = None if part.folds is None else part.folds.rows
     both = design.encoding, Encoding((names,))
     rows = pool_rows(coded, both, splits, data.seed, executor)
@@ -111,18 +112,11 @@ def _fit_masses(
     found = [rows.direct(kernel, small) for kernel in kernels]
     if spec.effort.direct:
         found.append(rows.forest(spec.effort))
-    weights = _weights(found, classes, part.weights)
+    weights = _weights(found, rows.which, part.weights)
     kept = np.flatnonzero(weights)
     members = [found[i].member.model for i in kept]
-    return MassModel(values, other, members, weights[kept])
-
-
-def _classes(column: Vector, values: Vector) -> tuple[Index, int]:
-    """Return the class of each outcome, in order, and that of all but point masses."""
-    others = column[~np.isin(column, values)]
-    other = int(np.searchsorted(values, np.median(others)))
-    place = np.searchsorted(values, column)
-    return np.where(np.isin(column, values), place + (place >= other), other), other
+    classes = rows.which[[np.flatnonzero(own == i)[0] for i in range(count)]]
+    return MassModel(values, classes, members, weights[kept])
 
 
 def _weights(

@@ -6,10 +6,10 @@ from jointdist._rules import Text, require
 from jointdist.data.codec import (
     Flag,
     Floats,
+    Indices,
     Schema,
     Sequence,
     Value,
-    Whole,
 )
 from jointdist.data.files import require_codes
 from jointdist.distributions.outcome_range import OutcomeRange
@@ -49,7 +49,7 @@ def register_hurdle(schema: Schema) -> None:
         "mass_model",
         check=_check_masses,
         values=Floats("k"),
-        other=Whole(least=0),
+        classes=Indices("k", below="1+k"),
         members=Sequence(Value(LogRatio, Forest), "m", of=list),
         weights=Floats("m", least=0, most=1),
     )
@@ -75,7 +75,8 @@ def _check_masses(found: MassModel) -> None:
     where, count = "MassModel", len(found.values) + 1
     ascending = count > 1 and bool((np.diff(found.values) > 0).all())
     require(ascending, where, "values", "ascending", Text("others"))
-    require(found.other < count, where, "other", f"below {count}", found.other)
+    once = len(np.unique(found.classes)) == len(found.classes)
+    require(once, where, "classes", "that differ", Text("others"))
     total = float(found.weights.sum())
     require(abs(total - 1) <= _ROUNDING, where, "weights", "of sum one", Text(f"{total:g}"))
     for model in found.members:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from jointdist._array import Matrix, Vector
+from jointdist._array import Index, Matrix, Vector
 from jointdist._cached import Cached, cached
 from jointdist.data.design import Design
 from jointdist.data.encoding import Encoding
@@ -42,8 +42,8 @@ class MassModel:
     ----------
     values : array of shape (k,)
         The values that have a probability, ascending.
-    other : int
-        The class of all other outcomes among the ``k + 1`` classes.
+    classes : array of int, of shape (k,)
+        Which of the ``k + 1`` classes each is; the one left is that of all other outcomes.
     members : list of Forest or LogRatio
         Models of the probabilities of classes.
     weights : array of shape (m,)
@@ -51,7 +51,7 @@ class MassModel:
     """
 
     values: Vector
-    other: int
+    classes: Index
     members: list[Forest | LogRatio]
     weights: Vector
 
@@ -69,7 +69,7 @@ class MassModel:
         for model, weight in zip(self.members, self.weights, strict=True):
             parts = workers.map(lambda _, z, one=model: one.weights(z), x)
             found += weight * np.concatenate(list(parts))
-        return np.delete(found, self.other, axis=1)
+        return found[:, self.classes]
 
 
 @dataclass(frozen=True, eq=False)
