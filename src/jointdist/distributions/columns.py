@@ -17,6 +17,7 @@ from jointdist._array import Index, Vector
 from jointdist.data.encoding import Encoding
 from jointdist.distributions import weights as scan
 from jointdist.distributions.column_support import ColumnSupport
+from jointdist.distributions.joined import Joined
 from jointdist.distributions.kde import (
     gaussian_bells,
     mixture_density,
@@ -25,6 +26,7 @@ from jointdist.distributions.kde import (
 )
 from jointdist.distributions.linear import LinearDistributions
 from jointdist.distributions.location_scale import LocationScale
+from jointdist.distributions.mapped import Mapped
 from jointdist.distributions.mixture import Mixture
 from jointdist.distributions.protocols import Distributions, Projection
 from jointdist.distributions.signed import linear_densities, linear_density
@@ -66,6 +68,12 @@ def select_columns(
         )
     if isinstance(dists, Mixture):
         return replace(dists, base=select_columns(dists.base, columns, encoding))
+    if isinstance(dists, Joined):
+        parts = (select_columns(part, columns, encoding) for part in dists.parts)
+        return replace(dists, parts=tuple(parts))
+    if isinstance(dists, Mapped):
+        base, chosen = select_columns(dists.base, columns, encoding), list(columns)
+        return replace(dists, base=base, low=dists.low[chosen], high=dists.high[chosen])
     msg = f"select_columns: no columns can be chosen of {type(dists).__name__}."
     raise TypeError(msg)
 

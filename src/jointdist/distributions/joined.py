@@ -89,7 +89,7 @@ class Joined:
     parts : tuple of Distributions
         The distributions of each kind, of the same columns.
     order : array of int, of shape (q,)
-        Which of all parts, one after the other, each distribution is: a permutation.
+        Which of all parts, one after the other, each distribution is.
     """
 
     parts: tuple[Distributions, ...]
@@ -143,14 +143,15 @@ class Joined:
         """Return the chosen distributions."""
         chosen, ends = self.order[rows], self._ends()
         kind = np.searchsorted(ends, chosen, side="right")
-        parts = [
-            part.take(chosen[kind == i] - (ends[i - 1] if i else 0))
-            for i, part in enumerate(self.parts)
-            if (kind == i).any()
-        ]
-        order = np.empty(len(chosen), dtype=np.intp)  # one place for each, also for copies
-        order[np.argsort(kind, kind="stable")] = np.arange(len(chosen))
-        return Joined(tuple(parts) or (self.parts[0].take(chosen),), order)
+        starts = np.append(0, ends[:-1])
+        own = [np.flatnonzero(kind == i) for i in range(len(self.parts))]
+        pairs = [(i, some) for i, some in enumerate(own) if len(some)]
+        if not pairs:
+            return Joined((self.parts[0].take(chosen),), np.arange(0))
+        parts = tuple(self.parts[i].take(chosen[some] - starts[i]) for i, some in pairs)
+        order = np.empty(len(chosen), dtype=np.intp)
+        order[np.concatenate([some for _, some in pairs])] = np.arange(len(chosen))
+        return Joined(parts, order)
 
     def reweighted(
         self, how: Callable[[LinearDistributions], LinearDistributions]

@@ -27,6 +27,7 @@ from jointdist.distributions.protocols import Conditions, Distributions, Probabi
 __all__ = ["Mixture"]
 
 _MANY = 16  # components whose quantiles are pooled: searches would take a minute
+_CLOSE = 1e-9  # the relative error of a quantile that is searched for, at most
 _DRAWN = 1 << 14  # draws of components worked on at a time: a memory budget
 
 
@@ -191,7 +192,11 @@ class Mixture:
             The levels.
         """
         if self.encoding.width == 1 and self.groups.sizes.max() < _MANY:
-            return quantiles_between(self.base, self.groups, levels)[..., None]
+            found = quantiles_between(self.base, self.groups, levels)[..., None]
+            if self.is_discrete:  # whole numbers stay whole: searches end close to them
+                near = np.abs(found - np.round(found)) <= _CLOSE * np.abs(found)
+                found = np.where(near, np.round(found), found)
+            return found
         return quantiles_of_pooled(self.base, self.groups, levels)
 
     def cdf(self, points: Vector, *, paired: bool) -> Vector:

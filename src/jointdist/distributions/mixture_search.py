@@ -1,14 +1,20 @@
 """Searches over mixtures: quantiles, energy scores and modes."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from jointdist._array import Vector
+from jointdist._array import Index, Vector
 from jointdist.distributions.groups import Groups
 from jointdist.distributions.protocols import Distributions
 
-__all__ = ["highest_densities", "pooled_scores", "quantiles_between", "quantiles_of_pooled"]
+__all__ = [
+    "halved",
+    "highest_densities",
+    "pooled_scores",
+    "quantiles_between",
+    "quantiles_of_pooled",
+]
 
 _HALVINGS = 60  # of a bracket, at most: the digits of a float
 _ROUNDING = 1e-12  # of a cdf, and of a bracket
@@ -37,17 +43,37 @@ def quantiles_between(base: Distributions, groups: Groups, levels: Vector) -> Ve
     each = base.quantile(levels)[..., 0]
     low = np.minimum.reduceat(each, groups.starts, axis=0)
     high = np.maximum.reduceat(each, groups.starts, axis=0)
+
+    def cdfs(rows: Index, at: Vector) -> Vector:
+        components, part = groups.take(rows)
+        return part.average(base.take(components).cdfs(at[part.which]))
+
+    return halved(cdfs, low, high, levels)
+
+
+def halved(
+    cdfs: Callable[[Index, Vector], Vector], low: Vector, high: Vector, levels: Vector
+) -> Vector:
+    """Return where cdfs reach levels, by halving brackets, ``(q, l)``.
+
+    Parameters
+    ----------
+    cdfs : callable
+        From distributions and their own points ``(b, l)`` to the cdfs there.
+    low, high : array of shape (q, l)
+        The brackets; the level is reached at the upper end. They are overwritten.
+    levels : array of shape (l,)
+        The levels.
+    """
     enough = _ROUNDING * np.maximum(np.abs(low), np.abs(high))
     for _ in range(_HALVINGS):
-        open_ = np.flatnonzero((high - low > enough).any(axis=1))
-        if not len(open_):
+        rows = np.flatnonzero((high - low > enough).any(axis=1))
+        if not len(rows):
             break
-        components, part = groups.take(open_)
-        a, b = low[open_], high[open_]
+        a, b = low[rows], high[rows]
         middle = a + (b - a) / 2
-        cdf = part.average(base.take(components).cdfs(middle[part.which]))
-        reached = cdf >= levels - _ROUNDING
-        low[open_], high[open_] = np.where(reached, a, middle), np.where(reached, middle, b)
+        reached = cdfs(rows, middle) >= levels - _ROUNDING
+        low[rows], high[rows] = np.where(reached, a, middle), np.where(reached, middle, b)
     return high
 
 

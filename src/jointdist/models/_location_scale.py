@@ -13,6 +13,8 @@ from jointdist.data.executor import Executor, executor_for
 from jointdist.data.folds import Folds
 from jointdist.data.table import Rows, moved
 from jointdist.distributions.location_scale import LocationScale
+from jointdist.distributions.outcome_range import OutcomeRange
+from jointdist.distributions.protocols import Distributions
 from jointdist.distributions.seen import learn_seen, range_of
 from jointdist.distributions.support_points import most_values
 from jointdist.errors import warn_user
@@ -41,6 +43,8 @@ from jointdist.regression.trend import fit_trend
 __all__ = [
     "HeldLocationScale",
     "LocationScaleSpec",
+    "about_rows",
+    "fit_alone",
     "fit_by",
     "fit_location_scale",
     "is_discrete",
@@ -69,6 +73,8 @@ class LocationScaleSpec:
         Runs the row blocks.
     effort : Effort, optional
         How much work it is worth.
+    range : OutcomeRange, optional
+        Where outcomes can be.
     """
 
     where: str
@@ -78,6 +84,7 @@ class LocationScaleSpec:
     estimator: Callable[[Kernel], JointDistribution]
     executor: Executor | None
     effort: Effort = EFFORTS["auto"]
+    range: OutcomeRange | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,7 +106,7 @@ class HeldLocationScale:
     scale: Vector
     seen: Rows
 
-    def of_y(self, model: LocationScaleModel, some: Index) -> LocationScale:
+    def of_y(self, model: LocationScaleModel, some: Index) -> Distributions:
         """Return the distributions of some of these rows.
 
         Parameters
@@ -110,7 +117,7 @@ class HeldLocationScale:
             Which of the rows.
         """
         residuals = model.residuals._fitted.of_y(self.seen.subset(some)).normalised  # noqa: SLF001
-        return LocationScale(
+        found = LocationScale(
             residuals=residuals,
             conditions=residuals.conditions,
             location=self.location[some],
@@ -118,6 +125,7 @@ class HeldLocationScale:
             encoding=model.encodings[1],
             unit=model.marginal.units(),
         )
+        return found if model.range is None else model.range.of(found)
 
 
 def fit_location_scale(
@@ -170,29 +178,72 @@ def fit_location_scale(
     dist = _fit_residuals(held, p, residuals, values, spec)
     mean = np.average(forecasts, axis=0, weights=w)
     usual = fenced(residuals, REGRESSION.residual_fence, w)
-    workers = executor_for(data.given.y, spec.executor)
-    sample = _sampled(data)
-    ends = design.judged(range_of(x, data.sample.weights))
-    tried = moved(sample.rows, detector.map.core)
     model = LocationScaleModel(
         location,
         scale,
         dist,
-        detector,
         explained=np.average((forecasts - mean) ** 2, axis=0, weights=w),
         unexplained=np.average(usual**2, axis=0, weights=w),
         encodings=encodings,
-        marginal=marginal_points(data.given, encodings[1], workers, data.seed),
         executor=spec.executor,
-        sample=sample,
-        seen=learn_seen(ends, x.n, tried, detector.map, detector.novelty),
         made=None if design.is_plain else design,
         trend=trend,
+        range=spec.range,
+        **about_rows(data, design, encodings, detector, spec.executor),
     )
     rows = np.flatnonzero(np.isfinite(left).all(axis=1))
     known = np.flatnonzero(np.isfinite(values).all(axis=1))
     found = HeldLocationScale(rows[known], forecasts[known], values[known], p.subset(known))
     return model, found
+
+
+def fit_alone(
+    data: Training,
+    design: Design,
+    encodings: tuple[Encoding, Encoding],
+    spec: LocationScaleSpec,
+) -> LocationScaleModel:
+    """Return a location-scale model that is no member of a pool.
+
+    Parameters
+    ----------
+    data, design, encodings, spec
+        As in :func:`fit_location_scale`.
+    """
+    return fit_location_scale(data, design, encodings, spec)[0]
+
+
+def about_rows(
+    data: Training,
+    design: Design,
+    encodings: tuple[Encoding, Encoding],
+    detector: NoveltyDetector,
+    executor: Executor | None,
+) -> dict[str, Any]:
+    """Return what a model keeps of its rows: where they are, and their outcomes.
+
+    Parameters
+    ----------
+    data : Training
+        The rows.
+    design : Design
+        What became of the columns of X.
+    encodings : tuple of Encoding
+        How the columns of X and of Y became numbers.
+    detector : NoveltyDetector
+        Tells rows that are out of distribution.
+    executor : Executor, optional
+        Runs the row blocks.
+    """
+    x, workers = data.sample.x, executor_for(data.given.y, executor)
+    sample, ends = _sampled(data), design.judged(range_of(x, data.sample.weights))
+    tried = moved(sample.rows, detector.map.core)
+    return {
+        "detector": detector,
+        "marginal": marginal_points(data.given, encodings[1], workers, data.seed),
+        "sample": sample,
+        "seen": learn_seen(ends, x.n, tried, detector.map, detector.novelty),
+    }
 
 
 def _with_trend(

@@ -21,9 +21,16 @@ from jointdist.data.codec import (
 from jointdist.data.codec import Text as Str
 from jointdist.data.fold_arguments import is_count
 from jointdist.kernels.files import KERNELS
+from jointdist.models.outcome_shape import bounds_of
 from jointdist.selection.specification import Selection
 
-__all__ = ["ClassWeights", "KernelParameter", "Seeds", "SelectionParameter"]
+__all__ = [
+    "ClassWeights",
+    "KernelParameter",
+    "Seeds",
+    "SelectionParameter",
+    "SupportParameter",
+]
 
 
 class KernelParameter(Field):
@@ -112,3 +119,31 @@ class ClassWeights(Field):
     def read(self, node: Any, at: Place[Reader]) -> Any:
         found = None if node is None else self.field.read(node, at)
         return dict(found) if isinstance(found, tuple) else found
+
+
+class SupportParameter(Field):
+    """Bounds of outcomes: "auto", None, a pair, or a sequence of pairs, which become tuples."""
+
+    def fits(self, value: object) -> bool:
+        named = value is None or (isinstance(value, str) and value == "auto")
+        return named or bounds_of(value) is not None
+
+    def write(self, value: Any, at: Place[Writer]) -> Any:
+        at.require(self.fits(value), '"auto", None or pairs of bounds', Text(type(value)))
+        return _plain(value)
+
+    def read(self, node: Any, at: Place[Reader]) -> Any:
+        at.require(self.fits(node), '"auto", None or pairs of bounds', Text(type(node)))
+        if not isinstance(node, list):
+            return node
+        return tuple(tuple(one) if isinstance(one, list) else one for one in node)
+
+
+def _plain(value: Any) -> Any:
+    """Return bounds as lists of numbers, and of None where there is none."""
+    if isinstance(value, tuple | list):
+        return [_plain(one) for one in value]
+    endless = isinstance(value, float | np.floating) and not np.isfinite(value)
+    whole = isinstance(value, int | np.integer)
+    named = value is None or isinstance(value, str)
+    return None if endless else value if named else int(value) if whole else float(value)

@@ -36,6 +36,7 @@ from jointdist.models._parameter_files import (
     KernelParameter,
     Seeds,
     SelectionParameter,
+    SupportParameter,
 )
 from jointdist.models.classifier import JointClassifier
 from jointdist.models.cme import CmePositivity, ConditionalMeanEmbedding
@@ -68,6 +69,7 @@ from jointdist.models.estimator_rules import (
     check_polynomial,
     check_regressor,
 )
+from jointdist.models.hurdle_model import HurdleModel
 from jointdist.models.jdl import JointDistribution
 from jointdist.models.joint import Joint
 from jointdist.models.jpdl import PolynomialJointDistribution
@@ -291,18 +293,24 @@ def _register_regressor(schema: Schema, trusted: Collection[str]) -> None:
         "scale_": Either(Value(ScaleRegression), Floats("_")),
         "distribution_": Value(*DISTRIBUTIONS),
         "_encodings": encodings_field(),
-        "_model": Optional(Value(LocationScaleModel, PooledModel, DirectPool)),
+        "_model": Optional(Value(LocationScaleModel, PooledModel, HurdleModel, DirectPool)),
     }
     cls = DistributionRegressor
     optional = {**NAMES, "regressor_weights_": Floats("k", "_")}
     optional["weights_"] = Floats("k", "_")  # what older versions called them
+    added: Fields = {
+        "effort": Str(*EFFORTS),
+        "support": SupportParameter(),
+        "point_masses": Flag(),
+        "integers": Flag(),
+    }
     register_estimator(
         schema,
         cls,
         parameters,
         learned,
         optional=optional,
-        added={"effort": Str(*EFFORTS)},
+        added=added,
         check=check_regressor,
     )
 

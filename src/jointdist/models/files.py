@@ -19,6 +19,7 @@ from jointdist.likelihood.files import register_likelihood
 from jointdist.lowrank.files import register_lowrank
 from jointdist.models._fitted_state import FittedState
 from jointdist.models.estimator_files import ESTIMATORS, register_estimators
+from jointdist.models.hurdle_files import register_hurdle
 from jointdist.models.value_files import register_values
 from jointdist.programs.files import register_programs
 from jointdist.programs.solution import Status
@@ -50,6 +51,7 @@ def model_schema(trusted: Collection[str] = ()) -> Schema:
     register_selection(schema)
     register_regression(schema, trusted)
     register_values(schema)
+    register_hurdle(schema)
     register_estimators(schema, trusted)
     return schema
 

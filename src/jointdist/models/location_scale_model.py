@@ -16,6 +16,7 @@ from jointdist.data.table import Rows
 from jointdist.distributions.groups import Groups
 from jointdist.distributions.location_scale import ForecastConditions, LocationScale
 from jointdist.distributions.marginal import marginal_scores
+from jointdist.distributions.outcome_range import OutcomeRange
 from jointdist.distributions.protocols import Distributions
 from jointdist.distributions.seen import About, Seen
 from jointdist.distributions.support_points import SupportPoints
@@ -66,6 +67,8 @@ class LocationScaleModel(Cached):
         What became of the columns of X, if it is not plain.
     trend : LinearTrend, optional
         What forecasts follow where rows are few; without it they revert to the mean.
+    range : OutcomeRange, optional
+        Where outcomes can be.
     """
 
     location: StackedLocation
@@ -81,6 +84,7 @@ class LocationScaleModel(Cached):
     seen: Seen | None = None
     made: Design | None = None
     trend: LinearTrend | None = None
+    range: OutcomeRange | None = None
 
     @property
     def design_x(self) -> Design:
@@ -101,7 +105,7 @@ class LocationScaleModel(Cached):
         """The same: their entries take the place of missing ones."""
         return self.points_x
 
-    def of_y(self, x: Rows) -> LocationScale:
+    def of_y(self, x: Rows) -> Distributions:
         """Return the distributions of Y given coded rows of X."""
         return self.given(x, self._table(x))
 
@@ -128,7 +132,7 @@ class LocationScaleModel(Cached):
             return decoded_table(self.design_x, x)
         return x.source
 
-    def given(self, x: Rows, X: object) -> LocationScale:
+    def given(self, x: Rows, X: object) -> Distributions:
         """Return the conditional distributions of Y given rows of X.
 
         Where rows are few they follow the trend, as wide as its errors at the ends of columns,
@@ -150,7 +154,7 @@ class LocationScaleModel(Cached):
         residuals = self.residuals._fitted.of_y(p).normalised  # noqa: SLF001
         about = About(self.seen, np.empty(0), 0.0)
         inner, encoding = residuals.conditions, self.encodings[0]
-        return LocationScale(
+        found = LocationScale(
             residuals=residuals,
             conditions=ForecastConditions(x, encoding, novelty, inner, about),
             location=shift,
@@ -158,6 +162,7 @@ class LocationScaleModel(Cached):
             encoding=self.encodings[1],
             unit=self.marginal.units(),
         )
+        return found if self.range is None else self.range.of(found)
 
     def doubt(self, x: Rows, novelty: Vector) -> Vector:
         """Return how little rows near others say about them, from zero to one.

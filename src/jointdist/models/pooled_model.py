@@ -152,7 +152,10 @@ class PooledModel(Cached):
         conditions, workers = base.conditions, self.base.executor
         if not self.others:
             return base
+        others: list[Distributions]
         others = [member.of_y(conditions, x, workers) for member in self.others]
+        if self.base.range is not None:
+            others = [self.base.range.of(dists) for dists in others]
         doubt = self.base.doubt(x, conditions.novelty())
         shares = self.shares * (1 - doubt)[:, None]
         shares[:, 0] += doubt

@@ -29,6 +29,7 @@ from jointdist.data.sample import Sample
 from jointdist.data.table import Rows
 from jointdist.distributions.cell_support import CellSupport
 from jointdist.distributions.kernel_support import KernelSupport
+from jointdist.distributions.outcome_range import OutcomeRange
 from jointdist.distributions.seen import Seen
 from jointdist.distributions.support_points import SupportPoints
 from jointdist.likelihood.log_ratio import LogRatio
@@ -127,6 +128,7 @@ def register_values(schema: Schema) -> None:
         seen=Added(Value(Seen)),
         made=Added(Value(Design)),
         trend=Added(Value(LinearTrend)),
+        range=Added(Value(OutcomeRange, r="width")),
     )
     schema.register(
         CellForecasts,
