@@ -8,14 +8,19 @@ from pathlib import Path
 
 from benchmarks.forecasts.scores import LARGE_SECTION, SCORES
 from benchmarks.forecasts.section import Request, Section, run
+from benchmarks.forecasts.seeds import SEEDS
 from benchmarks.forecasts.sets import PACKED, pack
+from benchmarks.forecasts.simulated import SIMULATED
 from benchmarks.forecasts.store import merge
 from benchmarks.forecasts.summary import summary
+from benchmarks.forecasts.times import TIMES
+from benchmarks.forecasts.variants import ABLATION
 
 ROOT = Path(__file__).parents[2]
 PAGE = "forecasts.md"
 SECTIONS: dict[str, Section] = {
-    section.name: section for section in (SCORES, LARGE_SECTION)
+    section.name: section
+    for section in (SCORES, LARGE_SECTION, SIMULATED, SEEDS, TIMES, ABLATION)
 }
 PRESETS = ("tiny", "development", "evaluation")
 

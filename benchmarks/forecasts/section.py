@@ -48,6 +48,10 @@ class Request:
     splits: Sequence[int] | None = None
 
 
+def _always(_: Settings) -> bool:
+    return True
+
+
 @dataclass(frozen=True)
 class Section:
     """A table of the benchmark: which rows it has, and how one is computed.
@@ -72,6 +76,8 @@ class Section:
         Whether computations are limited to one thread.
     seed : str
         The key that ``splits`` of a request selects.
+    suits : callable
+        Whether settings with a method are run at all.
     """
 
     name: str
@@ -80,9 +86,10 @@ class Section:
     cases: Callable[[str], Iterable[Settings]]
     methods: tuple[str, ...]
     compute: Callable[[Settings, Method, float], Row]
-    known: Mapping[str, Method] = field(default_factory=lambda: METHODS)
+    known: Mapping[str, Method] = field(default_factory=lambda: METHODS, repr=False)
     single: bool = True
     seed: str = "split"
+    suits: Callable[[Settings], bool] = _always
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -112,9 +119,8 @@ class Section:
         for case in cases:
             if request.sets is not None and case["data"] not in request.sets:
                 continue
-            for name in names:
-                if name not in missing:
-                    yield {**case, "method": name}
+            made = ({**case, "method": name} for name in names if name not in missing)
+            yield from (one for one in made if self.suits(one))
 
 
 def _with_splits(
@@ -181,7 +187,7 @@ def _computed(
     section: Section, missing: Sequence[Settings], jobs: int, limit: float
 ) -> Iterator[tuple[Settings, Row]]:
     """Yield settings and their rows as computations finish."""
-    if jobs == 1:
+    if jobs == 1 or not section.single:  # others would disturb what is timed
         for one in missing:
             yield one, _row(section, one, limit)
         return

@@ -27,7 +27,8 @@ FRESH: Mapping[str, range] = {
     SOME_FLIGHTS: range(3),
     ALL_FLIGHTS: range(1),
 }
-ROWS = {  # of sets with a quarter for testing; the last two have no 10,000
+ROWS = {  # of sets with a quarter for testing; some are smaller than 10,000
+    "protein, 5,000": 5_000,
     "protein, 10,000": 10_000,
     "protein, 20,000": 20_000,
     "flights, 10,000": 10_000,
