@@ -62,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--splits", nargs="+", type=int, help="numbers of splits, or seeds")
     parser.add_argument("--methods", nargs="+", help="methods; by default all installed")
     parser.add_argument("--jobs", type=int, default=1, help="number of processes")
-    help_ = "seconds after which a method is stopped; by default never"
+    help_ = "CPU seconds after which a method is stopped; by default never"
     parser.add_argument("--limit", type=float, default=0.0, help=help_)
     help_ = "compute rows again that are of another revision of this package"
     parser.add_argument("--refresh", action="store_true", help=help_)

@@ -41,7 +41,7 @@ def measured(
     score : callable
         From forecasts and the split to scores.
     limit : float, default=0
-        The seconds after which the method is stopped; zero for no limit.
+        The CPU seconds after which the method is stopped; zero for no limit.
     """
     fewer = split.at_most(method.most, seed)
     about = {"rows": len(fewer.train), "tests": len(split.test)}
@@ -88,21 +88,21 @@ def _interval(ends: np.ndarray, split: Split) -> Row:
 
 @contextmanager
 def _stopped_after(seconds: float) -> Iterator[None]:
-    """Raise an error after some seconds."""
+    """Raise an error after some CPU seconds."""
     if not seconds:
         yield
         return
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
-        msg = f"stopped after {seconds:g} s"
+        msg = f"stopped after {seconds:g} CPU s"
         raise RuntimeError(msg)
 
-    signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def describe(method: Method) -> Row:

@@ -59,7 +59,7 @@ def compute(one: Settings, method: Method, limit: float) -> Row:
     method : Method
         The method.
     limit : float
-        The seconds after which it is stopped; zero for no limit.
+        The CPU seconds after which it is stopped; zero for no limit.
     """
     name, number = str(one["data"]), int(one["split"])
     split = load(str(one["protocol"]), name, number)

@@ -154,7 +154,7 @@ def run(
     jobs : int, default=1
         The number of processes.
     limit : float, default=0
-        The seconds after which a method is stopped; zero for no limit.
+        The CPU seconds after which a method is stopped; zero for no limit.
     refresh : bool, default=False
         Whether rows of other revisions are computed again.
     """
@@ -194,7 +194,8 @@ def _computed(
     if section.single:
         os.environ |= dict.fromkeys(THREADS, "1")  # of the processes to come
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-        waiting = {pool.submit(_row, section, one, limit): one for one in missing}
+        largest_first = reversed(missing)  # sets are in the order of their size
+        waiting = {pool.submit(_row, section, one, limit): one for one in largest_first}
         try:
             for future in as_completed(waiting):
                 yield waiting[future], future.result()

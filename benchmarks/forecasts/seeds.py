@@ -33,7 +33,7 @@ def compute(one: Settings, method: Method, limit: float) -> Row:
     method : Method
         The method.
     limit : float
-        The seconds after which it is stopped; zero for no limit.
+        The CPU seconds after which it is stopped; zero for no limit.
     """
     split = load("published", str(one["data"]), SPLIT)
     found = measured(method, split, int(one["seed"]), scored, limit)

@@ -61,7 +61,7 @@ def compute(one: Settings, method: Method, limit: float) -> Row:
     method : Method
         The method.
     limit : float
-        The seconds after which it is stopped; zero for no limit.
+        The CPU seconds after which it is stopped; zero for no limit.
     """
     name, n, seed = str(one["data"]), int(one["n"]), int(one["seed"])
     split = sample(name, n, seed)

@@ -8,12 +8,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import integrate, stats
 
 from benchmarks.forecasts import __main__ as command
-from benchmarks.forecasts import scores
+from benchmarks.forecasts import measured as measures
+from benchmarks.forecasts import scores, section, sets
 from benchmarks.forecasts.dists import Draws, Learned, Leaves, Normal, Quantiles
 from benchmarks.forecasts.measured import measured, scored
 from benchmarks.forecasts.methods import METHODS, Method
 from benchmarks.forecasts.section import Request
 from benchmarks.forecasts.sets import FLIGHTS, Table, present, read
+from benchmarks.forecasts.simulated import SIMULATED
 from benchmarks.forecasts.splits import DEVELOPMENT, FRESH, LARGE, Split, load
 from benchmarks.forecasts.store import Table as Store
 from benchmarks.forecasts.store import merge
@@ -116,7 +118,7 @@ def test_a_method_is_stopped_in_time():
             pass
 
     row = measured(Method(endless, ""), line(), 0, scored, limit=0.05)
-    assert row["note"] == "stopped after 0.05 s"
+    assert row["note"] == "stopped after 0.05 CPU s"
 
 
 def test_columns_of_categories_become_labels_or_indicators():
@@ -229,6 +231,37 @@ def test_requests_choose_methods_sets_and_splits():
         assert {(own["protocol"], own["method"]) for own in found} == {
             ("published", "kernel")
         }
+
+
+def test_rows_of_other_revisions_are_computed_again_on_request(tmp_path, monkeypatch):
+    monkeypatch.setitem(
+        METHODS, "fast", Method(lambda split, _: lambda: flat(split), "flat")
+    )
+    case = {"data": "capped", "n": 60, "seed": 0}
+    request, path = Request("tiny", ["fast"]), SIMULATED.path(tmp_path)
+    for revision, refresh, expected in (("a", 0, "a"), ("b", 0, "a"), ("b", 1, "b")):
+        monkeypatch.setattr(section, "revision", lambda own=revision: own)
+        monkeypatch.setattr(measures, "revision", lambda own=revision: own)
+        section.run(SIMULATED, request, tmp_path, refresh=bool(refresh))
+        (row,) = rows_of(path)
+        assert row["revision"] == expected
+    assert {name: row[name] for name in case} == {"data": "capped", "n": "60", "seed": "0"}
+
+
+def test_packed_sets_are_those_of_their_files(tmp_path, monkeypatch):
+    codes = np.array([[1.5, 1.0], [2.5, 0.0]])
+    table = Table(codes, np.array([3.0, 4.0]), {1: np.array(["a", "b"])})
+    monkeypatch.setattr(sets, "read", lambda _: table)
+    sets.pack(tmp_path / "data.npz")
+    monkeypatch.undo()
+    monkeypatch.setenv(sets.PACKED, str(tmp_path / "data.npz"))
+    sets.read.cache_clear()
+    found = sets.read("yacht")
+    assert_array_equal(found.codes, codes)
+    assert_array_equal(found.y, table.y)
+    assert found.given(np.array([0])).tolist() == [[1.5, "b"]]
+    assert sets.present(FLIGHTS)
+    sets.read.cache_clear()
 
 
 def test_unknown_methods_are_refused(capsys):
