@@ -190,6 +190,13 @@ def test_verdicts_on_all_sets(changes, nine, eleven):
     assert verdict(f"{start}11", scores=table) == eleven
 
 
+def test_sets_that_were_not_run_are_not_won():
+    start = "auto: lowest CRPS of all packages that run here on 9"
+    assert verdict(start, scores=scores(names=UCI[:3])) == "not run on all"
+    lost = scores({("yacht", "CatBoost"): 0.1}, names=UCI[:3])
+    assert verdict(start, scores=lost) == "missed"
+
+
 def test_packages_are_compared_on_the_splits_that_both_have():
     table = scores()
     easy = (table["method"] == "CatBoost") & (table["split"] == 0)
