@@ -178,12 +178,13 @@ def _means(table: pd.DataFrame, column: str, *, best: bool = False) -> str:
     """Return means and standard errors: sets in rows, methods in columns.
 
     The number of splits follows in brackets where it is smaller than that of others; `best`
-    sets the best of a row in bold.
+    sets the lowest of a row in bold, of methods that have all splits.
     """
     known = table.dropna(subset=column)
     mean, error = mean_and_error(known, column)
     counts = known.groupby(["data", "method"])["split"].nunique().unstack("method")  # noqa: PD010
     mean, error = mean.sort_index(), error.sort_index()
+    lowest = mean.where(counts.eq(counts.max(axis=1), axis=0)).min(axis=1)
 
     def cell(name: str, method: str) -> str:
         value, off = mean.loc[name, method], error.loc[name, method]
@@ -191,7 +192,7 @@ def _means(table: pd.DataFrame, column: str, *, best: bool = False) -> str:
             return "–"
         text = "∞" if np.isinf(value) else number(value)
         text += "" if np.isnan(off) else f" ± {number(off)}"
-        text = f"**{text}**" if best and value == mean.loc[name].min() else text
+        text = f"**{text}**" if best and value == lowest[name] else text
         count = counts.loc[name, method]
         return text if count == counts.loc[name].max() else f"{text} ({count:.0f})"
 
