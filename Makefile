@@ -9,7 +9,10 @@ EXPERIMENTS := gaussian tolerance uniform cauchy speed famafrench
 PRESET ?= quick
 JOBS ?= 1
 
-.PHONY: demo test lint unit soak bench peers quality experiments experiments-quick $(EXPERIMENTS) pages clean
+FORECASTS := benchmarks.forecasts
+SMALL := yacht boston energy concrete wine
+
+.PHONY: demo test lint unit soak bench peers quality forecasts experiments experiments-quick $(EXPERIMENTS) pages clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
@@ -67,12 +70,22 @@ quality: PRESET = evaluation
 quality: $(VENV)/.peers
 	$(BIN)/python -m benchmarks.quality --preset $(PRESET) --jobs $(JOBS)
 
+# Forecasts beside other packages, each in an environment that it can share; it resumes.
+forecasts: $(VENV)/.peers $(VENV)-treeffuser/.peers $(VENV)-engression/.peers
+	$(BIN)/python -m $(FORECASTS) --jobs $(JOBS)
+	$(VENV)-treeffuser/bin/python -m $(FORECASTS) --jobs $(JOBS) --sections scores \
+		--sets $(SMALL) --methods treeffuser --limit 900
+	$(VENV)-engression/bin/python -m $(FORECASTS) --jobs $(JOBS) --sections scores \
+		--sets $(SMALL) --methods engression --limit 900
+	$(BIN)/python -m $(FORECASTS) --page
+
 # Pages and figures of docs/results, from its tables.
 pages: $(VENV)/.dev
 	$(BIN)/python -m experiments pages
+	$(BIN)/python -m $(FORECASTS) --page
 
 clean:
-	rm -rf $(VENV) results demo.png build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(VENV)-treeffuser $(VENV)-engression results demo.png build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Dependency groups need a recent pip; then the packages of each task, at tested versions.
@@ -96,4 +109,18 @@ $(VENV)/.bench: $(VENV)/.installed
 $(VENV)/.peers: $(VENV)/.dev
 	$(PIP) install --constraint constraints.txt --group peers
 	$(PIP) install --constraint constraints.txt --no-deps xgboost-distribution  # else for GPUs
+	touch $@
+
+# What excludes the packages above; these read data and write tables alone.
+$(VENV)-treeffuser/.peers: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)-treeffuser
+	$(VENV)-treeffuser/bin/python -m pip --quiet install --upgrade pip
+	$(VENV)-treeffuser/bin/python -m pip --quiet install --group treeffuser
+	touch $@
+
+$(VENV)-engression/.peers: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)-engression
+	$(VENV)-engression/bin/python -m pip --quiet install --upgrade pip
+	$(VENV)-engression/bin/python -m pip --quiet install --constraint constraints.txt \
+		--group engression
 	touch $@

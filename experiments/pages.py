@@ -28,8 +28,9 @@ at most 5 % worse, *by far* at most half, *robust* and *minimally* less than twi
 than 20 %, *hardly any* below 1 %, *orders of magnitude* more than ten times; times between half and
 twice as long *cannot be told apart*.
 
-[Proper distributions](proper.md) evaluates projected conditional distributions on a page of its
-own.
+[Proper distributions](proper.md) evaluates projected conditional distributions, and
+[Forecasts](forecasts.md) forecasts of one outcome beside other packages and published figures, on
+pages of their own.
 """
 
 

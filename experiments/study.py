@@ -4,14 +4,12 @@ A study that was interrupted resumes where it stopped.
 """
 
 import os
-import platform
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -19,7 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from rich.console import Console
 from threadpoolctl import threadpool_limits
 
-from experiments.device import device_name
+from experiments.machine import machine
 from experiments.store import Row, Settings, Store
 
 if TYPE_CHECKING:
@@ -250,16 +248,3 @@ def _duration(seconds: float) -> str:
 
 def _today() -> str:
     return f"{datetime.now(UTC):%Y-%m-%d}"
-
-
-@cache
-def machine() -> str:
-    """Return the name of the CPU and its cores, or of the device in use."""
-    if device_name():
-        return device_name()
-    cores = os.cpu_count()
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
-    names = [line.partition(":")[2] for line in lines if line.startswith("model name")]
-    name = " ".join((names or [platform.machine()])[0].split())
-    return f"{name}, {cores} cores"

@@ -5,11 +5,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from scipy.linalg import expm
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["SETS", "Task", "load", "numbers", "present"]
 
@@ -77,9 +79,11 @@ class Source(NamedTuple):
 
 def numbers(X: Any) -> np.ndarray:
     """Return a numeric matrix, with one-hot encoded categories."""
-    if isinstance(X, pd.DataFrame):
-        return pd.get_dummies(X).to_numpy(dtype=float)
-    return X
+    if not _is_frame(X):
+        return X
+    import pandas as pd  # noqa: PLC0415  # what needs no frames runs without it
+
+    return pd.get_dummies(X).to_numpy(dtype=float)
 
 
 @lru_cache(maxsize=1)
@@ -94,7 +98,17 @@ def present(name: str) -> bool:
 
 
 def _rows(X: Any, rows: np.ndarray) -> Any:
-    return X.iloc[rows] if isinstance(X, pd.DataFrame) else X[rows]
+    return X.iloc[rows] if _is_frame(X) else X[rows]
+
+
+def _is_frame(X: Any) -> bool:
+    return hasattr(X, "iloc")
+
+
+def _frame(file: str, columns: list[str] | None = None) -> "pd.DataFrame":
+    import pandas as pd  # noqa: PLC0415
+
+    return pd.read_parquet(DATA / file, columns=columns)
 
 
 def _parted(kind: str, X: Any, Y: np.ndarray, train: np.ndarray, test: np.ndarray) -> Task:
@@ -128,7 +142,7 @@ def _shuffled(n: int, split: int, train: int, test: int) -> list[np.ndarray]:
 
 def _returns(d: int, split: int) -> Task:
     """Return the sum of the first portfolios' returns, given those of the day before."""
-    table = pd.read_parquet(DATA / _FRENCH)
+    table = _frame(_FRENCH)
     table = table[table["date"].between(*DAYS)]
     Z = table.iloc[:, 1 : 1 + d].to_numpy()
     X, y = Z[:-1], Z[1:].sum(axis=1)
@@ -140,7 +154,7 @@ def _flights(
     inputs: list[str], outputs: list[str], train: int, test: int, split: int
 ) -> Task:
     """Return flights without missing delays."""
-    table = pd.read_parquet(DATA / _FLIGHTS, columns=[*_COLUMNS, "arr_delay"]).dropna()
+    table = _frame(_FLIGHTS, [*_COLUMNS, "arr_delay"]).dropna()
     text = table.select_dtypes(exclude="number").columns  # same categories in all splits
     table = table.astype(dict.fromkeys(text, "category"))
     X, Y = table[inputs], table[outputs].to_numpy(dtype=float)

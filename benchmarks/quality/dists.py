@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from jointdist import Conditional, scores
+if TYPE_CHECKING:
+    from jointdist import Conditional
 
 __all__ = ["Forecast", "Learned", "Normal", "Weighted"]
 
@@ -36,10 +37,12 @@ class Learned:
         The conditional distributions.
     """
 
-    dist: Conditional
+    dist: "Conditional"
 
     def crps(self, y: np.ndarray) -> np.ndarray:
         """Return the scores at outcomes."""
+        from jointdist import scores  # noqa: PLC0415  # peers may lack what it needs
+
         return scores.crps(self.dist, y)
 
     def interval(self, level: float) -> np.ndarray:

@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from benchmarks.forecasts import __main__ as forecasts
+from benchmarks.forecasts import report
 from benchmarks.peers.study import STUDY as PEERS
 from benchmarks.quality import __main__ as quality
 from benchmarks.quality.report import page
@@ -23,7 +25,9 @@ ALL = [*STUDIES.values(), PEERS]
 
 def test_every_study_has_a_table():
     tables = {file.stem for file in (FOLDER / "tables").glob("*.csv")}
-    assert tables == {study.name for study in [*ALL, *quality.SECTIONS]}
+    known = {study.name for study in [*ALL, *quality.SECTIONS]}
+    assert tables - {f"forecasts-{name}" for name in forecasts.SECTIONS} == known
+    assert "forecasts-scores" in tables
 
 
 @cache
@@ -40,6 +44,11 @@ def test_pages(name):
 def test_page_of_proper_distributions():
     written = (FOLDER / quality.PAGE).read_text(encoding="utf-8")
     assert page(quality.tables(FOLDER)) == written
+
+
+def test_page_of_forecasts():
+    written = (FOLDER / forecasts.PAGE).read_text(encoding="utf-8")
+    assert report.page(report.tables(FOLDER)) == written
 
 
 @pytest.mark.parametrize("study", ALL, ids=lambda study: study.name)
