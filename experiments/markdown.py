@@ -8,7 +8,7 @@ import pandas as pd
 
 from experiments.protocol import Family
 
-__all__ = ["by_model", "by_size", "edges", "grid", "growth", "number", "series"]
+__all__ = ["by_model", "by_size", "edges", "grid", "growth", "number", "series", "spread"]
 
 
 def number(value: float) -> str:
@@ -163,8 +163,19 @@ def _cell(values: pd.Series, runs: int) -> str:
     if finite.empty:
         return "–"
     fewer = f", {len(finite)} runs" if len(finite) < runs else ""
-    mean = number(finite.mean())
-    if finite.min() == finite.max():
-        return mean + fewer
-    low, high = finite.quantile([0.05, 0.95])
-    return f"{mean} ({number(low)}, {number(high)}){fewer}"
+    return spread(finite) + fewer
+
+
+def spread(values: pd.Series) -> str:
+    """Format the mean of numbers, with their 5 % and 95 % quantiles if they differ.
+
+    Parameters
+    ----------
+    values : Series
+        The numbers.
+    """
+    mean = number(values.mean())
+    if values.min() == values.max():
+        return mean
+    low, high = values.quantile([0.05, 0.95])
+    return f"{mean} ({number(low)}, {number(high)})"
