@@ -18,7 +18,7 @@ from experiments.claims import Claim
 from experiments.drawing import Panel, lines
 from experiments.gaussian_claims import across, claims_of
 from experiments.likelihood import EXPONENTIAL, beside, most_likely, shared
-from experiments.markdown import by_size, edges, number, series
+from experiments.markdown import by_size, edges, largest, number, series
 from experiments.moments import Data, Scales, cme, compared, jdl, jpdl
 from experiments.protocol import Family
 from experiments.store import Row, Settings
@@ -57,6 +57,7 @@ PROJECTED = ("JDL projected", "JPDL projected", "CME projected")
 NAMES = FREE + CONSTRAINED + PROJECTED
 LINEAR = "linear"  # models whose ratio is linear in the coefficients
 PROJECTED_ROWS = 1000  # most rows with which projected models are run, d = 3: a time budget
+SUPPORT = 65_536  # most rows that estimators keep by default
 TOL_LIKELY = 1e-5  # tolerance of the functions of X that maximum likelihood has by default
 # The most runs of exponential models for samples of at most so many rows: a time budget.
 RUNS_LIKELY = {1000: 20, 10**4: 8, 10**5: 1}
@@ -147,13 +148,14 @@ def draw(table: pd.DataFrame) -> dict[str, Figure]:
         paper, own = _paper(part), _own(part)
         found[f"loss-d{d}"] = _figure(paper, "loss", LOSS)
         found[f"normalization-d{d}"] = _figure(paper, "normalization_error", ERROR)
-        found[f"indefinite-d{d}"] = _figure(paper, "indefinite_share", SHARE, log=False)
+        if paper["indefinite_share"].any():
+            found[f"indefinite-d{d}"] = _figure(paper, "indefinite_share", SHARE, log=False)
         if (own["pivots"] == AUTO).any():
             more = ", default pivots, 0.001"
             found[f"loss-default-pivots-d{d}"] = _figure(own, "loss", LOSS, more=more)
     both = shared(table, _paper(table), BESIDE)
     if len(both):
-        names = [EXPONENTIAL, *BESIDE]
+        names = [name for name in (EXPONENTIAL, *BESIDE) if name not in CONSTRAINED]
         panels = [Panel(f"d = {d}", part, names) for d, part in both.groupby("d")]
         found["exponential"] = lines(panels, "n", "loss", LOSS, log=True)
     return found
@@ -194,6 +196,9 @@ Largest normalisation error of 5,000 conditional distributions:
 
 {by_size(linear, error, NAMES, by=KEYS)}
 
+With d = 1 and 2, models of more than {SUPPORT:,} rows keep sums in place of rows, the default:
+errors of JDL and JPDL are then zero or rounding. Zeros are drawn at 10⁻¹⁷.
+
 Share of second-moment matrices that are not positive semidefinite:
 
 {by_size(linear, share, NAMES, by=KEYS)}
@@ -207,7 +212,8 @@ diagonal. Models are fitted to 4/5 of the rows. The loss on the other 1/5, at mo
 selects the length scales, that of X before that of Y, and the ridge. Candidates of length scales
 are those of d = 3 times the root of d / 3, as distances grow with the root of d. The column *runs*
 counts correlation matrices, the first ones at each d and n: fewer with d = 1 and 2 and at the
-largest sizes, a time budget, so that means compare models, not sizes. Ranks are at most {RANK:,}.
+largest sizes, a time budget, so that means compare models, not sizes or numbers of columns. The
+largest samples have {largest(linear)} rows. Ranks are at most {RANK:,}.
 *Greedy* pivots are those of the paper's algorithm. *Auto* pivots are those of the default rule,
 which needs fewer for the same trace error; they are run with d = 3. Equal trace error does not mean
 equal accuracy: greedy pivots spread over the tails, where second moments are large.
@@ -247,8 +253,8 @@ themselves the kernel of X, functions of Y and ridge, by the energy score in cro
 `JointDistribution(positivity="exponential")` does by default. So they see neither the rows for
 validation nor the true moments there, but may have a length scale for each column of X. Functions
 of X have tolerance 10⁻⁵, the default, default pivots and ranks of at most {RANK:,}. CPU seconds to
-fit include the selection. They are run with few matrices and at most {max(RUNS_LIKELY):,} rows, a
-time budget."""
+fit include the selection. A time budget limits their matrices; the largest samples have
+{largest(own)} rows."""
 
 
 def _projected(table: pd.DataFrame) -> str:

@@ -8,7 +8,17 @@ import pandas as pd
 
 from experiments.protocol import Family
 
-__all__ = ["by_model", "by_size", "edges", "grid", "growth", "number", "series", "spread"]
+__all__ = [
+    "by_model",
+    "by_size",
+    "edges",
+    "grid",
+    "growth",
+    "largest",
+    "number",
+    "series",
+    "spread",
+]
 
 
 def number(value: float) -> str:
@@ -81,6 +91,12 @@ def growth(table: pd.DataFrame, column: str) -> pd.DataFrame:
 def series(values: pd.Series) -> str:
     """Format values by sample size, separated by commas."""
     return ", ".join(f"{number(v)} (n = {n:,})" for n, v in values.dropna().items())
+
+
+def largest(table: pd.DataFrame) -> str:
+    """Format the largest sample size by number of columns."""
+    sizes = table.groupby("d")["n"].max()
+    return ", ".join(f"{n:,} (d = {d})" for d, n in sizes.items())
 
 
 def by_size(

@@ -30,7 +30,7 @@ from experiments.gaussian import (
     with_columns,
 )
 from experiments.likelihood import EXPONENTIAL
-from experiments.markdown import by_model, by_size, series
+from experiments.markdown import by_model, by_size, largest, series
 from experiments.moments import cme, jdl, jpdl
 from experiments.store import Row, Settings
 from experiments.study import Study, presets_by_size
@@ -126,6 +126,8 @@ def report(table: pd.DataFrame) -> str:
     """Return the times in a table."""
     seconds = by_size(_total(table), "seconds", (*NAMES, EXPONENTIAL), by=KEYS)
     small, large = (_gram_rows(d) for d in COLUMNS)
+    linear = table[table["models"] == LINEAR]
+    likely = largest(table[table["models"] == EXPONENTIAL])
     return f"""\
 CPU seconds to fit n rows, including pivots and moments, and to compute 5,000 matrices, with given
 length scales and ridge, on one thread:
@@ -133,12 +135,13 @@ length scales and ridge, on one thread:
 {seconds}
 
 Length scales are those of d = 3 times the root of d / 3, as distances grow with the root of d.
-*Exponential* models ([maximum likelihood](../likelihood.md)) have the kernels of JDL; they are run
-with at most {ROWS_LIKELY:,} rows, a time budget. Sums of squares are run with d = 3: the Gram
-matrix of their products of quadratic polynomials has {small:,} rows there and {large:,} with
-d = 10. In a trial with n = 1,000 that the table does not include, they took 0.4, 2 and 8 s with
-d = 4, 5 and 6. Times of a model at different d were measured on different days, beside other
-work: they compare models, not numbers of columns."""
+*Exponential* models ([maximum likelihood](../likelihood.md)) have the kernels of JDL. Sums of
+squares are run with d = 3: the Gram matrix of their products of quadratic polynomials has
+{small:,} rows there and {large:,} with d = 10. In a trial with n = 1,000 that the table does not
+include, they took 0.4, 2 and 8 s with d = 4, 5 and 6. Sizes and runs are limited by a time budget:
+the largest samples have {largest(linear)} rows, and those of exponential models {likely}. Times of
+a model at different d were measured on different days and beside other work: they compare models,
+not numbers of columns."""
 
 
 def _gram_rows(d: int) -> int:
