@@ -178,7 +178,8 @@ def _cell(values: pd.Series, runs: int) -> str:
     finite = values.dropna()
     if finite.empty:
         return "–"
-    fewer = f", {len(finite)} runs" if len(finite) < runs else ""
+    some = f", {len(finite)} run{'s' if len(finite) > 1 else ''}"
+    fewer = some if len(finite) < runs else ""
     return spread(finite) + fewer
 
 

@@ -139,8 +139,9 @@ Length scales are those of d = 3 times the root of d / 3, as distances grow with
 squares are run with d = 3: the Gram matrix of their products of quadratic polynomials has
 {small:,} rows there and {large:,} with d = 10. In a trial with n = 1,000 that the table does not
 include, they took 0.4, 2 and 8 s with d = 4, 5 and 6. Sizes and runs are limited by a time budget:
-the largest samples have {largest(linear)} rows, and those of exponential models {likely}. Times of
-a model at different d were measured on different days and beside other work: they compare models,
+the largest samples have {largest(linear)} rows,
+and those of exponential models {likely}.
+Times of a model at different d were measured on different days and beside other work: they compare models,
 not numbers of columns."""
 
 
