@@ -141,8 +141,8 @@ squares are run with d = 3: the Gram matrix of their products of quadratic polyn
 include, they took 0.4, 2 and 8 s with d = 4, 5 and 6. Sizes and runs are limited by a time budget:
 the largest samples have {largest(linear)} rows,
 and those of exponential models {likely}.
-Times of a model at different d were measured on different days and beside other work: they compare models,
-not numbers of columns."""
+Times of a model at different d were measured on different days and beside other work: they compare
+models, not numbers of columns."""
 
 
 def _gram_rows(d: int) -> int:
