@@ -10,7 +10,14 @@ from matplotlib.figure import Figure
 
 __all__ = ["Panel", "lines"]
 
-COLOURS = {"JDL": "C0", "JPDL": "C2", "CME": "C1", "KLR": "C3", "constant": "0.5"}
+COLOURS = {
+    "JDL": "C0",
+    "JPDL": "C2",
+    "CME": "C1",
+    "KLR": "C3",
+    "constant": "0.5",
+    "exponential": "C4",
+}
 STYLES = ("-", "--", ":", "-.")
 _LEAST = 1e-17  # lowest value drawn on a logarithmic axis
 _DODGE = 1.06  # horizontal spacing factor between the bars of models

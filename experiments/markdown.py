@@ -8,7 +8,17 @@ import pandas as pd
 
 from experiments.protocol import Family
 
-__all__ = ["by_model", "by_size", "edges", "grid", "growth", "number", "series"]
+__all__ = [
+    "by_model",
+    "by_size",
+    "edges",
+    "grid",
+    "growth",
+    "largest",
+    "number",
+    "series",
+    "spread",
+]
 
 
 def number(value: float) -> str:
@@ -81,6 +91,12 @@ def growth(table: pd.DataFrame, column: str) -> pd.DataFrame:
 def series(values: pd.Series) -> str:
     """Format values by sample size, separated by commas."""
     return ", ".join(f"{number(v)} (n = {n:,})" for n, v in values.dropna().items())
+
+
+def largest(table: pd.DataFrame) -> str:
+    """Format the largest sample size by number of columns."""
+    sizes = table.groupby("d")["n"].max()
+    return ", ".join(f"{n:,} (d = {d})" for d, n in sizes.items())
 
 
 def by_size(
@@ -162,9 +178,21 @@ def _cell(values: pd.Series, runs: int) -> str:
     finite = values.dropna()
     if finite.empty:
         return "–"
-    fewer = f", {len(finite)} runs" if len(finite) < runs else ""
-    mean = number(finite.mean())
-    if finite.min() == finite.max():
-        return mean + fewer
-    low, high = finite.quantile([0.05, 0.95])
-    return f"{mean} ({number(low)}, {number(high)}){fewer}"
+    some = f", {len(finite)} run{'s' if len(finite) > 1 else ''}"
+    fewer = some if len(finite) < runs else ""
+    return spread(finite) + fewer
+
+
+def spread(values: pd.Series) -> str:
+    """Format the mean of numbers, with their 5 % and 95 % quantiles if they differ.
+
+    Parameters
+    ----------
+    values : Series
+        The numbers.
+    """
+    mean = number(values.mean())
+    if values.min() == values.max():
+        return mean
+    low, high = values.quantile([0.05, 0.95])
+    return f"{mean} ({number(low)}, {number(high)})"

@@ -21,7 +21,18 @@ from jointdist import (
 from jointdist.errors import SignedDistributionWarning
 from jointdist.kernels import Gaussian
 
-__all__ = ["RIDGES", "SMALL", "Data", "Held", "Scales", "cme", "compared", "jdl", "jpdl"]
+__all__ = [
+    "RIDGES",
+    "SMALL",
+    "Data",
+    "Held",
+    "Scales",
+    "cme",
+    "compared",
+    "jdl",
+    "jpdl",
+    "scored",
+]
 
 RIDGES = tuple((10.0 ** np.arange(-1, -13.1, -1)).tolist())
 MOST = 5000  # validation rows, at most
@@ -182,14 +193,26 @@ def compared(
             lambda model: data.loss(model, data.validation),
         )
         for name in family.names:
-            row = _tested(found[name], data, also) if name in found else {}
+            row = scored(found[name], data, also) if name in found else {}
             yield {"model": name, **row}
 
 
-def _tested(
-    best: Best, data: Data, also: Mapping[str, Callable[[Conditional], float]]
+def scored(
+    best: Best,
+    data: Data,
+    also: Mapping[str, Callable[[Conditional], float]] = MappingProxyType({}),
 ) -> Row:
-    """Return a row of the table; undefined conditional distributions count as not positive."""
+    """Return a row of the table; undefined conditional distributions count as not positive.
+
+    Parameters
+    ----------
+    best : Best
+        The model.
+    data : Data
+        The rows, of which those for testing are used.
+    also : mapping
+        Further shares to compute of the conditional distributions, by column.
+    """
     start = process_time()
     dists = best.model.given(to_device(data.test.X))
     with warnings.catch_warnings():
