@@ -315,7 +315,7 @@ def _grower(
             random_state=seed,
         )
         tree.fit(Z[rows], U[rows], sample_weight=None if equal else w[rows])
-        nodes = tree.tree_
+        nodes: Any = tree.tree_  # compiled, without types
         ends = nodes.children_left < 0
         column = np.where(ends, -1, nodes.feature).astype(np.int16)
         threshold = np.where(ends, 0, np.floor(nodes.threshold)).astype(np.int16)
