@@ -49,10 +49,14 @@ VARIANTS: dict[str, Method] = {
     "location and scale alone": OURS["kernel"],
     "constant scale": Method(_default(scale=False), "scale=False"),
     "no direct model": _with("effort with direct=False", direct=False),
-    "own scales of one kernel": _with("effort with ard_of_each=0", ard_of_each=0),
-    "one search for scales": _with("effort with ard_steps=(15, 0)", ard_steps=(15, 0)),
+    "one search for length scales": _with("effort with ard_shared=True", ard_shared=True),
+    "no second search": _with("effort with ard_steps=(15, 0)", ard_steps=(15, 0)),
     "fewer kernels": _with("effort with kernels=2", kernels=2),
+    "no larger rank": _with("effort with largest_rank=0", largest_rank=0),
     "fewer trees": _with("effort with trees=50", trees=50),
+    "bounds and point masses not looked for": Method(
+        _default(support=None, point_masses=False), "support=None, point_masses=False"
+    ),
 }
 
 

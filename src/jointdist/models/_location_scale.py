@@ -27,11 +27,10 @@ from jointdist.models.jdl import JointDistribution
 from jointdist.models.location_scale_model import LocationScaleModel
 from jointdist.models.marginal_points import marginal_points
 from jointdist.regression.effort import EFFORTS, Effort
-from jointdist.regression.fitted_location import ForestLocation
 from jointdist.regression.fitted_scale import constant_scale
 from jointdist.regression.fitted_trend import LinearTrend
 from jointdist.regression.leakage import hide_residuals
-from jointdist.regression.location import fit_location
+from jointdist.regression.location import GrownForest, fit_location
 from jointdist.regression.outliers import fenced
 from jointdist.regression.protocols import Scale
 from jointdist.regression.regression_data import RegressionData
@@ -133,7 +132,7 @@ def fit_location_scale(
     design: Design,
     encodings: tuple[Encoding, Encoding],
     spec: LocationScaleSpec,
-    forest: tuple[ForestLocation, Vector] | None = None,
+    forest: GrownForest | None = None,
 ) -> tuple[LocationScaleModel, HeldLocationScale]:
     """Learn the location, then the scale, then the distribution of the residuals.
 
@@ -147,8 +146,8 @@ def fit_location_scale(
         How the columns of X and of Y became numbers.
     spec : LocationScaleSpec
         How to learn.
-    forest : tuple of ForestLocation and array of shape (n, r), optional
-        One more regressor of the location, with its out-of-fold forecasts.
+    forest : GrownForest, optional
+        One more regressor of the location.
     """
     x, w, rng = data.sample.x, data.sample.weights, np.random.default_rng(data.seed)
     family = family_of("x", spec.kernel_x, encodings[0], x, weights=w, rng=rng)

@@ -38,6 +38,7 @@ from jointdist.projection.partition import cells_of_points
 from jointdist.regression.effort import Effort
 from jointdist.regression.fitted_location import ForestLocation
 from jointdist.regression.forest import Forest, ForestData, grow_forest
+from jointdist.regression.location import GrownForest
 from jointdist.regression.settings import SETTINGS as REGRESSION
 from jointdist.regression.training import Training
 
@@ -63,11 +64,14 @@ class HeldForecasts:
         The member.
     held : array of shape (n, K)
         The probabilities at each row; NaN for rows that are never held out.
+    leaf : int, default=0
+        Of a forest, the fewest rows of a leaf.
     """
 
     name: str
     member: CellForecasts
     held: Matrix
+    leaf: int = 0
 
     def of_y(self, rows: Index) -> Distributions:
         """Return the out-of-fold distributions of some rows."""
@@ -153,7 +157,7 @@ class PoolRows:
 
         best = min(REGRESSION.forest_leaves, key=score)
         forest, held = grown(best, effort.trees)
-        return HeldForecasts("forest", CellForecasts(forest, self.cells), held)
+        return HeldForecasts("forest", CellForecasts(forest, self.cells), held, best)
 
     def direct(self, kernel: Kernel, effort: Effort) -> HeldForecasts:
         """Return a log-linear ratio with a kernel of X.
@@ -272,7 +276,9 @@ def fit_pool(
     if part is sample:
         model = forest.member.model
         assert isinstance(model, Forest)  # noqa: S101  # for type checkers
-        place = ForestLocation(model, centres), forest.held @ centres
+        place = GrownForest(
+            ForestLocation(model, centres), forest.held @ centres, forest.leaf
+        )
     base, held = fit_location_scale(data, design, encodings, spec, place)
     others = [forest]
     kernel = base.location.kernel

@@ -18,7 +18,10 @@ __all__ = ["gradient_boosting", "tree_ensemble"]
 
 
 def gradient_boosting(
-    categorical: list[bool], n: int, effort: Effort = EFFORTS["auto"]
+    categorical: list[bool],
+    n: int,
+    effort: Effort = EFFORTS["auto"],
+    leaf: int = SETTINGS.boosting_leaf_rows,
 ) -> Any:
     """Return unfitted gradient boosting.
 
@@ -30,13 +33,17 @@ def gradient_boosting(
         The number of rows.
     effort : Effort, optional
         The learning rate and the number of trees.
+    leaf : int, optional
+        The fewest rows of a leaf, if that is less than usual.
     """
+    many = n >= SETTINGS.boosting_many_rows
+    rate, rounds = effort.boosting[many]
     return HistGradientBoostingRegressor(
-        learning_rate=effort.boosting_rate,
-        max_iter=effort.boosting_rounds,
+        learning_rate=rate,
+        max_iter=rounds,
         max_features=SETTINGS.boosting_features,
-        max_leaf_nodes=SETTINGS.boosting_leaves[n >= SETTINGS.boosting_many_rows],
-        min_samples_leaf=SETTINGS.boosting_leaf_rows,
+        max_leaf_nodes=SETTINGS.boosting_leaves[many],
+        min_samples_leaf=min(leaf, SETTINGS.boosting_leaf_rows),
         categorical_features=categorical if any(categorical) else None,
         early_stopping=False,
         random_state=0,

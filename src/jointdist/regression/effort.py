@@ -29,8 +29,9 @@ class Effort:
         How many kernels are fitted with the full rank.
     largest_rank : int
         The rank of the best of them, if the full rank has brought much.
-    boosting_rate, boosting_rounds : float, int
-        The learning rate of gradient boosting, and its number of trees.
+    boosting : tuple of tuples of float and int
+        The learning rate of gradient boosting, and its number of trees, for few rows and for
+        many.
     trees : int
         The trees of a forest.
     direct : bool
@@ -49,8 +50,7 @@ class Effort:
     ard_multiples: tuple[float, ...]
     kernels: int
     largest_rank: int
-    boosting_rate: float
-    boosting_rounds: int
+    boosting: tuple[tuple[float, int], tuple[float, int]]
     trees: int
     direct: bool
     direct_rank: tuple[int, int]
@@ -67,8 +67,7 @@ EFFORTS: dict[EffortName, Effort] = {
         ard_multiples=(1.0,),
         kernels=2,
         largest_rank=0,
-        boosting_rate=0.15,
-        boosting_rounds=120,
+        boosting=((0.15, 120), (0.15, 120)),
         trees=100,
         direct=False,
         direct_rank=(300, 300),
@@ -83,8 +82,7 @@ EFFORTS: dict[EffortName, Effort] = {
         ard_multiples=(1.0, 1.5),
         kernels=4,
         largest_rank=2048,
-        boosting_rate=0.1,
-        boosting_rounds=400,
+        boosting=((0.05, 800), (0.1, 400)),
         trees=200,
         direct=True,
         direct_rank=(600, 1200),
@@ -99,8 +97,7 @@ EFFORTS: dict[EffortName, Effort] = {
         ard_multiples=(1.0, 1.5),
         kernels=6,
         largest_rank=4096,
-        boosting_rate=0.05,
-        boosting_rounds=800,
+        boosting=((0.05, 800), (0.05, 800)),
         trees=500,
         direct=True,
         direct_rank=(1000, 2500),

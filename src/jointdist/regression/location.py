@@ -1,12 +1,13 @@
 """The location of outcomes given x: regressors with out-of-fold forecasts, stacked."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jointdist._array import Vector, to_numpy
 from jointdist._rules import require
 from jointdist.data.executor import Executor, executor_for
+from jointdist.data.folds import Split
 from jointdist.kernels.median_heuristic import Family
 from jointdist.regression.boosting import gradient_boosting, tree_ensemble
 from jointdist.regression.effort import EFFORTS, Effort
@@ -18,7 +19,7 @@ from jointdist.regression.fitted_location import (
     TreeLocation,
 )
 from jointdist.regression.kernel_ridge import KernelRegression, kernel_regression
-from jointdist.regression.out_of_fold import out_of_fold, seeded
+from jointdist.regression.out_of_fold import FoldModels, out_of_fold, seeded
 from jointdist.regression.outliers import fenced, has_outliers
 from jointdist.regression.protocols import Location
 from jointdist.regression.regression_data import RegressionData
@@ -27,11 +28,29 @@ from jointdist.regression.stacking import stacking_weights
 from jointdist.regression.training import Training
 from jointdist.regression.tree_columns import for_trees, tree_factors
 
-__all__ = ["fit_location", "require_regressor"]
+__all__ = ["GrownForest", "fit_location", "require_regressor"]
 
 # Rows at which trees and the models that they were taken from are compared: a time budget, a
 # tenth of a second for two thousand trees.
 _COMPARED = 512
+
+
+class GrownForest(NamedTuple):
+    """A forest that was grown before, as a regressor of the location.
+
+    Attributes
+    ----------
+    location : ForestLocation
+        The forest.
+    forecasts : array of shape (n, r)
+        Its out-of-fold forecasts.
+    leaf : int
+        The fewest rows of a leaf, which were the best out of fold.
+    """
+
+    location: ForestLocation
+    forecasts: Vector
+    leaf: int
 
 
 def require_regressor(where: str, regressor: Any) -> None:
@@ -63,7 +82,7 @@ def fit_location(
     where: str,
     effort: Effort = EFFORTS["auto"],
     executor: Executor | None = None,
-    forest: tuple[ForestLocation, Vector] | None = None,
+    forest: GrownForest | None = None,
 ) -> tuple[StackedLocation, Vector]:
     """Return the average of regressors of the location, and its out-of-fold residuals.
 
@@ -84,8 +103,8 @@ def fit_location(
         What is tried.
     executor : Executor, optional
         Runs the row blocks.
-    forest : tuple of ForestLocation and array of shape (n, r), optional
-        One more regressor, with its out-of-fold forecasts.
+    forest : GrownForest, optional
+        One more regressor.
 
     Returns
     -------
@@ -100,9 +119,7 @@ def fit_location(
     )
 
     def fitted(outcomes: Vector) -> tuple[StackedLocation, Vector]:
-        fits = _fits(regressor, data, outcomes, family, where, effort, executor)
-        if forest is not None:
-            fits.append(forest)
+        fits = _fits(regressor, data, outcomes, family, where, effort, executor, forest)
         parts, forecasts = zip(*fits, strict=True)
         residuals = outcomes - np.stack(forecasts)
         weights = stacking_weights(residuals, w)
@@ -125,6 +142,7 @@ def _fits(  # noqa: PLR0917
     where: str,
     effort: Effort,
     executor: Executor | None,
+    forest: GrownForest | None,
 ) -> list[tuple[Location, Vector]]:
     """Return the fitted regressors, with their out-of-fold forecasts."""
     named = regressor if isinstance(regressor, list | tuple) else [regressor]
@@ -136,7 +154,12 @@ def _fits(  # noqa: PLR0917
     ]
     auto = isinstance(regressor, str) and regressor == "auto"
     if auto and data.sample.n >= SETTINGS.boosting_least_rows:
-        fits.append(_boosted(data, outcomes, family, effort, where, executor))
+        leaf = SETTINGS.boosting_leaf_rows if forest is None else forest.leaf
+        known = [forecasts for _, forecasts in fits]
+        found = _boosted(data, outcomes, family, effort, where, executor, leaf, known)
+        fits += [] if found is None else [found]
+    if forest is not None:
+        fits.append((forest.location, forest.forecasts))
     return fits
 
 
@@ -183,23 +206,40 @@ def _boosted(  # noqa: PLR0917
     effort: Effort,
     where: str,
     executor: Executor | None,
-) -> tuple[Location, Vector]:
-    """Return gradient boosting of encoded rows, with out-of-fold forecasts."""
-    encoding = family.encoding
+    leaf: int,
+    known: list[Vector],
+) -> tuple[Location, Vector] | None:
+    """Return gradient boosting of encoded rows, with out-of-fold forecasts.
+
+    The first fold tells how small leaves should be, and whether trees have weight beside the
+    known forecasts of others: if not, there are none.
+    """
+    encoding, w = family.encoding, data.sample.weights
     factors = tree_factors(encoding)
     categorical = [i in factors for i in range(encoding.width)]
-    regressor = gradient_boosting(categorical, data.sample.n, effort)
     z = for_trees(to_numpy(data.sample.x.read(0, data.sample.n)), encoding)
-    rows = z, outcomes, data.sample.weights
-    splits, again = data.splits, not data.in_turn
-    models, forecasts = out_of_fold(
-        regressor,
-        *rows,
-        splits=splits,
-        where=where,
-        again=again,
-        executor=executor_for(data.sample.x, executor),
-    )
+    splits, workers = data.splits, executor_for(data.sample.x, executor)
+
+    def fitted(leaf: int, some: list[Split], *, again: bool) -> tuple[FoldModels, Vector]:
+        one = gradient_boosting(categorical, data.sample.n, effort, leaf)
+        rows = z, outcomes, w
+        return out_of_fold(
+            one, *rows, splits=some, where=where, again=again, executor=workers
+        )
+
+    out = splits[0].out
+    own = None if w is None else w[out]
+    leaves = {SETTINGS.boosting_leaf_rows, min(leaf, SETTINGS.boosting_leaf_rows)}
+    tried = {one: fitted(one, splits[:1], again=False)[1][out] for one in sorted(leaves)}
+    left = {one: outcomes[out] - forecasts for one, forecasts in tried.items()}
+    variance = np.maximum(outcomes.var(axis=0), np.finfo(float).tiny)
+    best = min(left, key=lambda one: float((left[one] ** 2 / variance).mean()))
+    every = np.stack([*(outcomes[out] - forecasts[out] for forecasts in known), left[best]])
+    if np.isfinite(every).all():
+        shares = stacking_weights(every, own)[-1]
+        if (shares < SETTINGS.least_share).all():
+            return None
+    models, forecasts = fitted(best, splits, again=not data.in_turn)
     compared = np.unique(np.linspace(0, len(z) - 1, _COMPARED).astype(np.intp))
     trees = tree_ensemble(models.models, z[compared])
     plain = not (encoding.unused or encoding.neutral)
