@@ -49,6 +49,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/fitted.py
 	$(BIN)/python benchmarks/threads.py
 	$(BIN)/python benchmarks/tables.py
+	$(BIN)/python -m benchmarks.pivots
 
 # The paper's experiments at its sizes, which takes days; interrupted studies resume.
 experiments: $(VENV)/.dev
