@@ -22,6 +22,8 @@ class Effort:
     ard_all_rows : int
         Rows from which the second search is for each smoothness; of fewer rows it is for the
         best one alone.
+    ard_many_steps : tuple of int
+        The steps from that number of rows on.
     multiples, ard_multiples : tuple of float
         The factors of the length scales of the median heuristic that are tried, and of those
         that were searched for.
@@ -46,6 +48,7 @@ class Effort:
     ard_steps: tuple[int, int]
     ard_shared: bool
     ard_all_rows: int
+    ard_many_steps: tuple[int, int]
     multiples: tuple[float, ...]
     ard_multiples: tuple[float, ...]
     kernels: int
@@ -63,6 +66,7 @@ EFFORTS: dict[EffortName, Effort] = {
         ard_steps=(15, 0),
         ard_shared=True,
         ard_all_rows=0,
+        ard_many_steps=(15, 0),
         multiples=(2.0,),
         ard_multiples=(1.0,),
         kernels=2,
@@ -78,6 +82,7 @@ EFFORTS: dict[EffortName, Effort] = {
         ard_steps=(15, 15),
         ard_shared=False,
         ard_all_rows=2000,
+        ard_many_steps=(30, 40),
         multiples=(1.0, 2.0, 4.0),
         ard_multiples=(1.0, 1.5),
         kernels=4,
@@ -93,6 +98,7 @@ EFFORTS: dict[EffortName, Effort] = {
         ard_steps=(30, 40),
         ard_shared=False,
         ard_all_rows=0,
+        ard_many_steps=(30, 40),
         multiples=(0.5, 1.0, 2.0, 4.0),
         ard_multiples=(1.0, 1.5),
         kernels=6,

@@ -105,12 +105,13 @@ def _relevant(
     Each is searched for on a few rows, from there on more rows. If time is short, only the one
     that explains the few rows best is, or a single search serves all.
     """
-    rows, first, steps = (
-        _distinct_rows(data, random_state),
-        effort.ard_rows[0],
-        effort.ard_steps,
-    )
-    X, U = rows
+    (X, U), first = _distinct_rows(data, random_state), effort.ard_rows[0]
+    few = len(X) < effort.ard_all_rows
+    steps = effort.ard_steps if few else effort.ard_many_steps
+
+    def refined(one: _Searched) -> Family:
+        return _refined(one, X, U, effort.ard_rows[1], steps[1])
+
     if len(X) <= first:
         total = sum(steps)
         return list(
@@ -118,14 +119,13 @@ def _relevant(
         )
     if effort.ard_shared and len(kinds) > 1:
         middle = next(kind for kind in kinds if kind.nu == SETTINGS.ard_smoothness)
-        found = _refined(_searched(middle, X, U, first, steps[0]), X, U, effort)
+        found = refined(_searched(middle, X, U, first, steps[0]))
         return [replace(found, nu=kind.nu) for kind in kinds]
     tried = list(workers.each(lambda kind: _searched(kind, X, U, first, steps[0]), kinds))
     best = min(tried, key=lambda one: one.loss)
-    few = len(X) < effort.ard_all_rows
 
     def finished(one: _Searched) -> Family:
-        return one.family if few and one is not best else _refined(one, X, U, effort)
+        return one.family if few and one is not best else refined(one)
 
     return list(workers.each(finished, tried))
 
@@ -174,16 +174,15 @@ def _searched(family: Family, X: Vector, U: Vector, rows: int, steps: int) -> _S
     return _search(family, X, U, np.arange(min(len(X), rows)), None, steps)
 
 
-def _refined(found: _Searched, X: Vector, U: Vector, effort: Effort) -> Family:
+def _refined(found: _Searched, X: Vector, U: Vector, most: int, steps: int) -> Family:
     """Return the length scales with the largest evidence of more rows.
 
     If these are not all rows they are patches of neighbours: as dense as all rows are, and
     scales may be too short for others to see.
     """
-    steps = effort.ard_steps[1]
     if not steps:
         return found.family
-    rows = _patches(_scaled(found.start, X, found.theta), effort.ard_rows[1])
+    rows = _patches(_scaled(found.start, X, found.theta), most)
     return _search(found.start, X, U, rows, found.theta, steps).family
 
 
