@@ -50,6 +50,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/threads.py
 	$(BIN)/python benchmarks/tables.py
 	$(BIN)/python -m benchmarks.pivots
+	$(BIN)/python -m $(FORECASTS) --sections times --results results/bench --limit 600
 
 # The paper's experiments at its sizes, which takes days; interrupted studies resume.
 experiments: $(VENV)/.dev
