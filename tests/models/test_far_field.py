@@ -112,3 +112,35 @@ class TestOutliers:
         model = DR().fit(X[:1000], y[:1000])
         low, high = model.given(X[1000:]).interval(0.9).T
         assert 0.87 < np.mean((low <= y[1000:]) & (y[1000:] <= high)) < 0.93
+
+    @pytest.mark.parametrize("regressor", ["kernel", "auto"])
+    def test_few_rows_that_x_explains_are_no_outliers(self, regressor):
+        rng = np.random.default_rng(0)
+        rare = (np.arange(1000) < 8).astype(float)
+        X = np.stack([rare, rng.normal(size=1000)], axis=1)
+        y = 1000 * rare + rng.normal(size=1000)
+        found = DR(regressor).fit(X, y).given([[1.0, 0.0], [0.0, 0.0]])
+        assert np.abs(found.median() - [1000, 0]).max() < 1
+        assert np.abs(found.interval(0.9)[1] - [-1.64, 1.64]).max() < 0.4
+
+
+def test_rows_of_hardly_any_weight_do_not_make_a_trend():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-3, 3, size=(400, 1))
+    y = np.sin(2 * x[:, 0]) + 0.2 * rng.normal(size=400)
+    ends = np.abs(x[:, 0]) > 2.5
+    weights = np.where(ends, 1e-9, 1.0)
+    other = np.where(ends, 100 * x[:, 0], y)
+    dist = DR("kernel").fit(x, other, sample_weight=weights).given([[-30.0], [30.0]])
+    assert np.abs(dist.mean()).max() < 2
+
+
+def test_whole_numbers_are_not_asked_backwards():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 1))
+    y = np.round(10 * X[:, 0] + 3 * rng.normal(size=150))
+    model = DR("kernel", integers=True).fit(X, y)
+    with pytest.raises(
+        ValueError, match="`integers` must be False for questions backwards"
+    ):
+        model.given(y=y[:2])

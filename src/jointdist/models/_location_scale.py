@@ -254,7 +254,9 @@ def _with_trend(
 ) -> tuple[LinearTrend | None, Vector]:
     """Return the trend, if there is one, and the out-of-fold residuals with it."""
     x, y, w = data.sample.x, data.outcomes, data.sample.weights
-    rows = RegressionData(x, fenced(y, REGRESSION.outcome_fence, w), w, data.sample.folds)
+    known = np.isfinite(left)
+    usual = y - np.where(known, left - fenced(left, REGRESSION.residual_fence, w), 0.0)
+    rows = RegressionData(x, usual, w, data.sample.folds)
     seed, workers = data.seed, spec.executor
     trend = fit_trend(family, rows, detector, y - left, random_state=seed, executor=workers)
     if trend is None:
@@ -351,8 +353,10 @@ def fit_by(dist: Any, folds: Folds | None, *rows: Any) -> None:
         X, Y and the weights of the rows.
     """
     dist._folds = folds  # noqa: SLF001
-    dist.fit(*rows)
-    del dist._folds  # noqa: SLF001
+    try:
+        dist.fit(*rows)
+    finally:
+        del dist._folds  # noqa: SLF001
 
 
 def is_discrete(encoding: Encoding, outcomes: Vector) -> bool:

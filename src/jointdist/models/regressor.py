@@ -160,7 +160,8 @@ class DistributionRegressor(RegressorMixin, FittedState):
         Whether values that are repeated far more often than others have a probability.
     integers : bool, default=False
         Whether outcomes are whole numbers. Distributions are then rounded: draws and quantiles
-        are whole numbers, and there is no density; ask ``prob`` for probabilities.
+        are whole numbers, and there is no density; ask ``prob`` for probabilities. Questions
+        backwards, which need one, are refused.
     executor : Executor, optional
         Runs the row blocks.
     verbose : int, default=1
@@ -532,6 +533,9 @@ class DistributionRegressor(RegressorMixin, FittedState):
         method, model, dist = f"{self._name}.given", self._model, self.distribution_
         if model is None and marginals == "free" and isinstance(dist, JointEstimator):
             return self._answer(dist.given(y=y))
+        whole = bool(self._settings.get("integers", False)) and not self.direct_
+        rule = "False for questions backwards: whole numbers have no density here"
+        require(not whole, method, "integers", rule, Text("True"))
         encoding = self._encodings[1]
         y = as_question(y, encoding, where=method, name="y")
         rows = encoding.encode(y, where=method, name="y", vector=True).kept()

@@ -88,7 +88,10 @@ class ColumnRanks:
             if len(middle) > SETTINGS.forest_bins:
                 levels = np.linspace(0, 1, SETTINGS.forest_bins + 2)[1:-1]
                 places = np.quantile(column[known], levels, method="inverted_cdf")
-                middle = middle[np.unique(np.searchsorted(values[:-1], places) - 1)]
+                at = np.searchsorted(
+                    values, places
+                )  # the edges below and above each of these
+                middle = middle[np.unique(np.clip([at - 1, at], 0, len(middle) - 1))]
             each.append(middle)
         most = max((len(one) for one in each), default=0)
         padded = [np.pad(one, (0, most - len(one)), constant_values=np.inf) for one in each]

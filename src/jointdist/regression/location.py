@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from jointdist._array import Vector, to_numpy
 from jointdist._rules import require
@@ -127,11 +128,35 @@ def fit_location(
         return StackedLocation(list(parts), weights), outcomes - average
 
     found, forecasts = fitted(y if own else data.outcomes)
+    moved = (y != data.outcomes).any(axis=1)
+    if own and moved.any():
+        plain = fitted(data.outcomes)
+        if _explains(data.outcomes, plain[1], forecasts, moved):
+            found, forecasts = plain
     left = data.outcomes - forecasts
     if own and has_outliers(left, SETTINGS.residual_fence, w):
         found, forecasts = fitted(forecasts + fenced(left, SETTINGS.moved_to, w))
         left = data.outcomes - forecasts
     return found, left
+
+
+def _explains(y: Vector, plain: Vector, other: Vector, moved: NDArray[np.bool_]) -> bool:
+    """Tell whether forecasts explain outcomes that seemed to be outliers.
+
+    They do if errors there are much smaller than those of other forecasts, which know these
+    outcomes as moved to a fence, and errors at all other rows are hardly larger.
+    """
+    known = np.isfinite(plain).all(axis=1) & np.isfinite(other).all(axis=1)
+    errors = [np.abs(y - found).sum(axis=1) for found in (plain, other)]
+
+    def ratio(rows: NDArray[np.bool_]) -> float:
+        if not (rows & known).any():
+            return 0.0
+        new, old = (float(np.median(each[rows & known])) for each in errors)
+        return new / old if old > 0 else float(new > 0)
+
+    there = bool((moved & known).any()) and ratio(moved) < SETTINGS.explained_outliers
+    return there and ratio(~moved) < 1 / SETTINGS.explained_outliers
 
 
 def _fits(  # noqa: PLR0917
@@ -233,7 +258,8 @@ def _boosted(  # noqa: PLR0917
     tried = {one: fitted(one, splits[:1], again=False)[1][out] for one in sorted(leaves)}
     left = {one: outcomes[out] - forecasts for one, forecasts in tried.items()}
     variance = np.maximum(outcomes.var(axis=0), np.finfo(float).tiny)
-    best = min(left, key=lambda one: float((left[one] ** 2 / variance).mean()))
+    error = {one: np.average(z**2, axis=0, weights=own) for one, z in left.items()}
+    best = min(error, key=lambda one: float((error[one] / variance).mean()))
     every = np.stack([*(outcomes[out] - forecasts[out] for forecasts in known), left[best]])
     if np.isfinite(every).all():
         shares = stacking_weights(every, own)[-1]

@@ -141,6 +141,9 @@ class RegressionSettings:
         How many times as far from the median as these quantiles outcomes and residuals are
         outliers. Normal ones never are, and of a t distribution with two degrees of freedom
         one in 10⁵ is beyond the first.
+    explained_outliers : float
+        The share of the error at outcomes beyond the fence that may be left if they are no
+        outliers but explained by x; and by what factor errors elsewhere may not grow. A half.
     moved_to : float
         To how many times that distance the residuals of outliers are moved: as far as those
         of rows that are no outliers.
@@ -228,6 +231,7 @@ class RegressionSettings:
     tail: float = 0.01
     outcome_fence: float = 20.0
     residual_fence: float = 10.0
+    explained_outliers: float = 0.5
     moved_to: float = 2.0
     trend_rows: int = 1 << 14
     trend_rows_a_column: int = 10

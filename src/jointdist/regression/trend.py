@@ -114,27 +114,35 @@ def _judged(Z: Vector, Y: Vector, w: Vector | None) -> tuple[Vector, Vector, Vec
 
     Those of the trend, and of the mean of the rows that are not held out.
     """
-    p = Z.shape[1]
+    p, w = Z.shape[1], np.ones(len(Z)) if w is None else w
     goes_on = np.zeros(p, dtype=bool)
-    of_trend, of_mean, count = np.zeros(Y.shape[1]), np.zeros(Y.shape[1]), 0
+    of_trend, of_mean, total = np.zeros(Y.shape[1]), np.zeros(Y.shape[1]), 0.0
+    variance = _variance(Y, w)
+    levels = [SETTINGS.trend_ends, 1 - SETTINGS.trend_ends]
     for i in range(p):
-        low, high = np.quantile(Z[:, i], [SETTINGS.trend_ends, 1 - SETTINGS.trend_ends])
+        low, high = np.quantile(Z[:, i], levels, weights=w, method="inverted_cdf")
         out = (Z[:, i] < low) | (Z[:, i] > high)
         if not out.any() or out.all():
             continue
-        kept = ~out
-        centre, slopes, mean = _linear(Z[kept], Y[kept], None if w is None else w[kept])
+        centre, slopes, mean = _linear(Z[~out], Y[~out], w[~out])
         missed = Y[out] - mean - (Z[out] - centre) @ slopes
         stays = Z[out].copy()
         stays[:, i] = np.clip(stays[:, i], low, high)
         others = Y[out] - mean - (stays - centre) @ slopes
-        variance = np.maximum(Y.var(axis=0), np.finfo(float).tiny)
-        goes_on[i] = (missed**2 / variance).sum() < (others**2 / variance).sum()
-        best = missed if goes_on[i] else others
-        of_trend += (best**2).sum(axis=0)
-        of_mean += ((Y[out] - mean) ** 2).sum(axis=0)
-        count += int(out.sum())
-    return goes_on, of_trend / max(count, 1), of_mean / max(count, 1)
+        own, stopped = w[out] @ missed**2, w[out] @ others**2
+        goes_on[i] = (own / variance).sum() < (stopped / variance).sum()
+        of_trend += own if goes_on[i] else stopped
+        of_mean += w[out] @ (Y[out] - mean) ** 2
+        total += float(w[out].sum())
+    total = total if total > 0 else 1.0
+    return goes_on, of_trend / total, of_mean / total
+
+
+def _variance(Y: Vector, w: Vector | None) -> Vector:
+    """Return the variances of outcomes, at least the smallest number."""
+    mean = np.average(Y, axis=0, weights=w)
+    found: Vector = np.average((Y - mean) ** 2, axis=0, weights=w)
+    return np.maximum(found, np.finfo(float).tiny)
 
 
 def _sparsity(
@@ -188,7 +196,7 @@ def _serves(
         return True
     y, old, share = few.targets[known], forecasts[known], doubt[known, None]
     new = (1 - share) * old + share * trend.at(few.x.subset(np.flatnonzero(known)))
-    unit = np.maximum(few.targets.std(axis=0), np.finfo(float).tiny)
+    unit = np.sqrt(_variance(few.targets, few.weights))
     w = None if few.weights is None else few.weights[known]
     gain = (np.abs(y - old) - np.abs(y - new)) / unit
     return bool(np.average(gain.sum(axis=1), weights=w) >= 0)
