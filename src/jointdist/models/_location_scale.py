@@ -132,7 +132,7 @@ def fit_location_scale(
     design: Design,
     encodings: tuple[Encoding, Encoding],
     spec: LocationScaleSpec,
-    forest: GrownForest | None = None,
+    forest: Callable[[], GrownForest] | None = None,
 ) -> tuple[LocationScaleModel, HeldLocationScale]:
     """Learn the location, then the scale, then the distribution of the residuals.
 
@@ -146,8 +146,8 @@ def fit_location_scale(
         How the columns of X and of Y became numbers.
     spec : LocationScaleSpec
         How to learn.
-    forest : GrownForest, optional
-        One more regressor of the location.
+    forest : callable, optional
+        Returns one more regressor of the location, always the same.
     """
     x, w, rng = data.sample.x, data.sample.weights, np.random.default_rng(data.seed)
     family = family_of("x", spec.kernel_x, encodings[0], x, weights=w, rng=rng)

@@ -1,6 +1,7 @@
 """The fit of a pool: location-scale distributions, a direct model, and a forest."""
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -37,7 +38,7 @@ from jointdist.programs.pool import PoolWeights, least_members
 from jointdist.projection.partition import cells_of_points
 from jointdist.regression.effort import Effort
 from jointdist.regression.fitted_location import ForestLocation
-from jointdist.regression.forest import Forest, ForestData, grow_forest
+from jointdist.regression.forest import Forest, ForestData, choose_forest
 from jointdist.regression.location import GrownForest
 from jointdist.regression.settings import SETTINGS as REGRESSION
 from jointdist.regression.training import Training
@@ -136,27 +137,24 @@ class PoolRows:
         encoding, w = self.encodings[0], self.sample.weights
         data = ForestData(z, encoding, self.which, self.cells.rank, self.targets, w)
 
-        def grown(leaf: int, trees: int) -> tuple[Forest, Matrix]:
-            return grow_forest(
-                data,
-                self.splits,
-                trees=trees,
-                leaf=leaf,
-                random_state=self.seed,
-                executor=self.executor,
-            )
-
         energy = Energy.on(self.cells)
         near, p = energy.to_points(self.y), self.cells.mean
 
-        def score(leaf: int) -> float:
-            _, held = grown(leaf, REGRESSION.forest_trial_trees)
+        def score(held: Matrix) -> float:
             known = np.flatnonzero(np.isfinite(held).all(axis=1))
             each = energy.scores(held[known] / p - 1, near[known])
             return float(np.average(each, weights=None if w is None else w[known]))
 
-        best = min(REGRESSION.forest_leaves, key=score)
-        forest, held = grown(best, effort.trees)
+        forest, held, best = choose_forest(
+            data,
+            self.splits,
+            score,
+            trees=effort.trees,
+            leaves=REGRESSION.forest_leaves,
+            trial_trees=REGRESSION.forest_trial_trees,
+            random_state=self.seed,
+            executor=self.executor,
+        )
         return HeldForecasts("forest", CellForecasts(forest, self.cells), held, best)
 
     def direct(self, kernel: Kernel, effort: Effort) -> HeldForecasts:
@@ -271,16 +269,21 @@ def fit_pool(
     part, some = some_rows(data)
     splits = None if part.folds is None else part.folds.rows
     rows = pool_rows(part, (design.encoding, encodings[1]), splits, data.seed, executor)
-    forest = rows.forest(spec.effort)
-    centres, place = rows.cells.centres, None
-    if part is sample:
-        model = forest.member.model
+
+    @cache
+    def forest() -> HeldForecasts:
+        return rows.forest(spec.effort)
+
+    def place() -> GrownForest:
+        grown, centres = forest(), rows.cells.centres
+        model = grown.member.model
         assert isinstance(model, Forest)  # noqa: S101  # for type checkers
-        place = GrownForest(
-            ForestLocation(model, centres), forest.held @ centres, forest.leaf
-        )
-    base, held = fit_location_scale(data, design, encodings, spec, place)
-    others = [forest]
+        location = ForestLocation(model, centres)
+        return GrownForest(location, grown.held @ centres, grown.leaf)
+
+    beside = place if part is sample else None
+    base, held = fit_location_scale(data, design, encodings, spec, beside)
+    others = [forest()]
     kernel = base.location.kernel
     if kernel is not None and spec.effort.direct:
         others.insert(0, rows.direct(kernel, spec.effort))

@@ -59,7 +59,7 @@ class Sparsity:
             whole = np.einsum("ij,ij->i", F, F) / np.maximum(
                 1 - missed, SETTINGS.tiny_share
             )
-            left = np.einsum("ij,jk,ik->i", F, self.remaining, F)
+            left = np.einsum("ij,ij->i", F @ self.remaining, F)
             found: Vector = missed + left / np.maximum(whole, SETTINGS.tiny_share)
             return np.clip(found, 0.0, 1.0)
 

@@ -5,9 +5,9 @@ regression forest (Meinshausen, 2006). Each tree is grown on a random part of th
 those left out of it are forecast by the others: out-of-fold distributions cost nothing.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from jointdist.regression.settings import SETTINGS
 from jointdist.regression.tree_columns import for_trees, tree_factors
 from jointdist.regression.tree_paths import TreePaths, paths_of
 
-__all__ = ["Forest", "ForestData", "grow_forest"]
+__all__ = ["Forest", "ForestData", "choose_forest", "grow_forest"]
 
 _PAIRS = 1 << 18  # pairs of a tree and a row that are followed at a time: a memory budget
 _MOST_CELLS = 1 << 16  # cells that can be numbered
@@ -269,31 +269,108 @@ def grow_forest(
         The forest, and the probabilities of cells by trees that a row was left out of; NaN
         where there is none.
     """
-    n = len(data.z)
-    w = np.ones(n) if data.weights is None else data.weights
-    U = _normal_scores(data.targets, w)
-    columns = ColumnRanks.of(data.z, U.mean(axis=1), w, data.encoding)
-    B = columns.at(data.z)
-    rng = np.random.default_rng(random_state)
-    seeds = [int(seed) for seed in rng.integers(2**31, size=trees)]
-    grow = _grower(B, U, data, w, leaf)
+    grower = _Grower.of(data, splits, random_state, executor)
+    grown = grower.grow(leaf, trees)
+    return grower.forest(grown), grower.held(grown)
 
-    def planted(seeds: list[int], rows: Index) -> tuple[Forest, list[Index]]:
-        some = [_part(rows, w, seed) for seed in seeds]
-        grown = list(executor.each(lambda pair: grow(*pair), zip(seeds, some, strict=True)))
-        return _joined(grown, columns, data.count), some
 
-    forest, used = planted(seeds, np.arange(n))
-    if splits is None:
-        left = np.ones((trees, n), dtype=bool)
-        for own, rows in zip(left, used, strict=True):
-            own[rows] = False
-        return forest, forest.weights_of(B, left)
-    found = np.full((n, data.count), np.nan)
-    for split in splits:
-        few = seeds[: max(trees // len(splits), 1)]
-        found[split.out] = planted(few, split.fit)[0].weights_of(B[split.out])
-    return forest, found
+def choose_forest(
+    data: ForestData,
+    splits: list[Split] | None,
+    score: Callable[[Matrix], float],
+    *,
+    trees: int,
+    leaves: Sequence[int],
+    trial_trees: int,
+    random_state: int,
+    executor: Executor,
+) -> tuple[Forest, Matrix, int]:
+    """Return the forest with the best size of leaves, its distributions, and that size.
+
+    Parameters
+    ----------
+    data, splits, trees, random_state, executor
+        As in :func:`grow_forest`.
+    score : callable
+        From the distributions of rows that were held out to their score; less is better.
+    leaves : sequence of int
+        The fewest rows of a leaf that are tried.
+    trial_trees : int
+        The trees by which these are compared; those of the best are the forest's first.
+    """
+    grower = _Grower.of(data, splits, random_state, executor)
+    tried = {leaf: grower.grow(leaf, min(trial_trees, trees)) for leaf in leaves}
+    best = min(tried, key=lambda leaf: score(grower.held(tried[leaf])))
+    grown = grower.grow(best, trees, tried[best])
+    return grower.forest(grown), grower.held(grown), best
+
+
+class _Grown(NamedTuple):
+    """Trees, and the rows that each was grown on."""
+
+    trees: list[tuple[Any, ...]]
+    rows: list[Index]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Grower:
+    """Rows prepared for trees: all of them, and those without each fold."""
+
+    data: ForestData
+    columns: ColumnRanks
+    B: NDArray[np.int16]
+    U: Matrix
+    w: Vector
+    splits: list[Split] | None
+    seed: int
+    executor: Executor
+
+    @staticmethod
+    def of(
+        data: ForestData, splits: list[Split] | None, seed: int, executor: Executor
+    ) -> "_Grower":
+        n = len(data.z)
+        w = np.ones(n) if data.weights is None else data.weights
+        U = _normal_scores(data.targets, w)
+        columns = ColumnRanks.of(data.z, U.mean(axis=1), w, data.encoding)
+        return _Grower(data, columns, columns.at(data.z), U, w, splits, seed, executor)
+
+    def grow(
+        self, leaf: int, trees: int, first: list[_Grown] | None = None
+    ) -> list[_Grown]:
+        """Return trees on all rows, and on those without each fold; the first may be known."""
+        rng, splits = np.random.default_rng(self.seed), self.splits or []
+        seeds = [int(seed) for seed in rng.integers(2**31, size=trees)]
+        parts = [(np.arange(len(self.B)), trees)]
+        parts += [(split.fit, max(trees // len(splits), 1)) for split in splits]
+        known = first or [_Grown([], []) for _ in parts]
+        tree_of = _tree_of(self.B, self.U, self.data, self.w, leaf)
+        found = []
+        for (rows, count), before in zip(parts, known, strict=True):
+            new = seeds[len(before.trees) : count]
+            some = [_part(rows, self.w, seed) for seed in new]
+            pairs = zip(new, some, strict=True)
+            grown = self.executor.each(lambda pair: tree_of(*pair), pairs)
+            found.append(_Grown([*before.trees, *grown], [*before.rows, *some]))
+        return found
+
+    def forest(self, grown: list[_Grown]) -> Forest:
+        """Return the forest of all rows."""
+        return _joined(grown[0].trees, self.columns, self.data.count)
+
+    def held(self, grown: list[_Grown]) -> Matrix:
+        """Return the distributions of rows that were held out."""
+        n, count = len(self.B), self.data.count
+        if self.splits is None:
+            left = np.ones((len(grown[0].trees), n), dtype=bool)
+            for own, rows in zip(left, grown[0].rows, strict=True):
+                own[rows] = False
+            return self.forest(grown).weights_of(self.B, left)
+        found = np.full((n, count), np.nan)
+        for split, part in zip(self.splits, grown[1:], strict=True):
+            forest = _joined(part.trees, self.columns, count)
+            found[split.out] = forest.weights_of(self.B[split.out])
+        return found
 
 
 def _part(rows: Index, w: Vector, seed: int) -> Index:
@@ -303,7 +380,7 @@ def _part(rows: Index, w: Vector, seed: int) -> Index:
     return np.sort(np.random.default_rng(seed).choice(some, size, replace=False))
 
 
-def _grower(
+def _tree_of(
     B: NDArray[np.int16], U: Matrix, data: ForestData, w: Vector, leaf: int
 ) -> Callable[[int, Index], tuple[Any, ...]]:
     """Return a function that grows a tree with a seed on some rows."""
@@ -317,13 +394,14 @@ def _grower(
             max_features=SETTINGS.forest_features,
             random_state=seed,
         )
-        tree.fit(Z[rows], U[rows], sample_weight=None if equal else w[rows])
+        X = Z[rows]  # checked here: numbers that are finite, in rows
+        tree.fit(X, U[rows], sample_weight=None if equal else w[rows], check_input=False)
         nodes: Any = tree.tree_  # compiled, without types
         ends = nodes.children_left < 0
         column = np.where(ends, -1, nodes.feature).astype(np.int16)
         threshold = np.where(ends, 0, np.floor(nodes.threshold)).astype(np.int16)
         right = np.where(ends, 0, nodes.children_right).astype(np.int32)
-        at = tree.apply(Z[rows])
+        at = nodes.apply(X)
         shape = (nodes.node_count, data.count)
         H = csr_array((w[rows], (at, data.cell[rows])), shape=shape)
         H.sum_duplicates()

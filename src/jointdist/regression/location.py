@@ -1,5 +1,7 @@
 """The location of outcomes given x: regressors with out-of-fold forecasts, stacked."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,7 +85,7 @@ def fit_location(
     where: str,
     effort: Effort = EFFORTS["auto"],
     executor: Executor | None = None,
-    forest: GrownForest | None = None,
+    forest: Callable[[], GrownForest] | None = None,
 ) -> tuple[StackedLocation, Vector]:
     """Return the average of regressors of the location, and its out-of-fold residuals.
 
@@ -104,8 +106,8 @@ def fit_location(
         What is tried.
     executor : Executor, optional
         Runs the row blocks.
-    forest : GrownForest, optional
-        One more regressor.
+    forest : callable, optional
+        Returns one more regressor, always the same.
 
     Returns
     -------
@@ -167,24 +169,30 @@ def _fits(  # noqa: PLR0917
     where: str,
     effort: Effort,
     executor: Executor | None,
-    forest: GrownForest | None,
+    forest: Callable[[], GrownForest] | None,
 ) -> list[tuple[Location, Vector]]:
     """Return the fitted regressors, with their out-of-fold forecasts."""
     named = regressor if isinstance(regressor, list | tuple) else [regressor]
-    fits = [
-        _kernels(data, outcomes, family, effort, executor)
-        if isinstance(one, str)
-        else _as_given(one, data, where)
-        for one in named
-    ]
+
+    def fit(one: Any) -> tuple[Location, Vector]:
+        if isinstance(one, str):
+            return _kernels(data, outcomes, family, effort, executor)
+        return _as_given(one, data, where)
+
+    few = data.sample.n <= SETTINGS.few_rows  # whose fits leave cores to others
+    workers = executor_for(data.sample.x, executor) if few else Executor(workers=1)
+    jobs: list[Callable[[], Any]] = [partial(fit, one) for one in named]
+    jobs += [] if forest is None else [forest]
+    fits = list(workers.each(lambda job: job(), jobs))
+    grown: GrownForest | None = None if forest is None else fits.pop()
     auto = isinstance(regressor, str) and regressor == "auto"
     if auto and data.sample.n >= SETTINGS.boosting_least_rows:
-        leaf = SETTINGS.boosting_leaf_rows if forest is None else forest.leaf
+        leaf = SETTINGS.boosting_leaf_rows if grown is None else grown.leaf
         known = [forecasts for _, forecasts in fits]
         found = _boosted(data, outcomes, family, effort, where, executor, leaf, known)
         fits += [] if found is None else [found]
-    if forest is not None:
-        fits.append((forest.location, forest.forecasts))
+    if grown is not None:
+        fits.append((grown.location, grown.forecasts))
     return fits
 
 
@@ -255,8 +263,8 @@ def _boosted(  # noqa: PLR0917
     out = splits[0].out
     own = None if w is None else w[out]
     leaves = {SETTINGS.boosting_leaf_rows, min(leaf, SETTINGS.boosting_leaf_rows)}
-    tried = {one: fitted(one, splits[:1], again=False)[1][out] for one in sorted(leaves)}
-    left = {one: outcomes[out] - forecasts for one, forecasts in tried.items()}
+    tried = {one: fitted(one, splits[:1], again=False) for one in sorted(leaves)}
+    left = {one: (outcomes - forecasts)[out] for one, (_, forecasts) in tried.items()}
     variance = np.maximum(outcomes.var(axis=0), np.finfo(float).tiny)
     error = {one: np.average(z**2, axis=0, weights=own) for one, z in left.items()}
     best = min(error, key=lambda one: float((error[one] / variance).mean()))
@@ -265,7 +273,10 @@ def _boosted(  # noqa: PLR0917
         shares = stacking_weights(every, own)[-1]
         if (shares < SETTINGS.least_share).all():
             return None
-    models, forecasts = fitted(best, splits, again=not data.in_turn)
+    models, forecasts = fitted(best, splits[1:], again=not data.in_turn)
+    if data.in_turn:
+        models = models.after(tried[best][0])
+    forecasts[out] = tried[best][1][out]
     compared = np.unique(np.linspace(0, len(z) - 1, _COMPARED).astype(np.intp))
     trees = tree_ensemble(models.models, z[compared])
     plain = not (encoding.unused or encoding.neutral)

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -33,6 +33,17 @@ class FoldModels:
 
     models: list[list[Any]]
     where: str
+
+    def after(self, first: Self) -> Self:
+        """Return these models and those of the folds before them.
+
+        Parameters
+        ----------
+        first : FoldModels
+            The models of the folds before.
+        """
+        pairs = zip(first.models, self.models, strict=True)
+        return replace(self, models=[[*before, *own] for before, own in pairs])
 
     def predict(self, X: Any) -> Vector:
         """Return the mean forecasts of the models, ``(q, r)``.

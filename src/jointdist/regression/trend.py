@@ -77,14 +77,12 @@ def fit_trend(
     seen = np.stack([Z.min(axis=0), Z.max(axis=0)])
     ends = np.where(goes_on, [[-np.inf], [np.inf]], seen)
     centre, slopes, mean = _linear(Z, Y, w)
-    sparsity = _sparsity(detector.map, data.x, few.x, executor)
-    found = LinearTrend(columns, centre, slopes, mean, ends, seen, error, sparsity)
+    found = LinearTrend(columns, centre, slopes, mean, ends, seen, error, None)
     held = forecasts[rows]
     if not _explains(found, few, held):
         return None
-    if _serves(found, few, held, detector, executor):
-        return found
-    return LinearTrend(columns, centre, slopes, mean, ends, seen, error, None)
+    among = replace(found, sparsity=_sparsity(detector.map, data.x, few.x, executor))
+    return among if _serves(among, few, held, detector, executor) else found
 
 
 def _continuous(family: Family, z: Vector) -> Index:
