@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain, islice
+from threading import Lock
 from time import perf_counter
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -40,6 +41,7 @@ Task: TypeAlias = Callable[..., T]  # (first row, one block of each table) -> T
 Tell: TypeAlias = Callable[[float, str], None]  # (share that is done, what is done now)
 
 _PATIENCE = 1.0  # seconds before a bar appears: short work needs none
+_BAR = Lock()  # taken while a bar is shown: two would overwrite each other
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +225,7 @@ def progress(
     """Provide a function that takes the share of the work that is done and a short text.
 
     Nothing is shown in the first second, nor if ``verbose`` is zero or the standard error
-    is not a terminal.
+    is not a terminal, nor within work whose progress is shown already.
 
     Parameters
     ----------
@@ -243,14 +245,17 @@ def progress(
         Progress,
         TextColumn,
         TimeElapsedColumn,
+        TimeRemainingColumn,
     )
 
     console = console or Console(stderr=True)
-    if not verbose or not (console.is_terminal or console.is_jupyter):
+    times = TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn()
+    columns = TextColumn("{task.description}"), BarColumn(), *times
+    bar = Progress(*columns, TextColumn("{task.fields[text]}"), console=console)
+    shown = verbose and (console.is_terminal or console.is_jupyter)
+    if not shown or not _BAR.acquire(blocking=False):
         yield lambda share, text: None  # noqa: ARG005
         return
-    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
-    bar = Progress(*columns, TextColumn("{task.fields[text]}"), console=console)
     bar.live.transient = True
     start = perf_counter()
     task = bar.add_task(title, total=1.0, text="")
@@ -264,3 +269,4 @@ def progress(
         yield tell
     finally:
         bar.stop()
+        _BAR.release()

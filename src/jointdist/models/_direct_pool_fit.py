@@ -18,7 +18,6 @@ from jointdist.models.jdl import JointDistribution
 from jointdist.programs.pool import least_members
 from jointdist.regression.kernel_choice import choose_kernels
 from jointdist.regression.regression_data import RegressionData
-from jointdist.regression.settings import SETTINGS as REGRESSION
 from jointdist.regression.training import Training
 
 __all__ = ["fit_direct_pool"]
@@ -55,13 +54,17 @@ def fit_direct_pool(
     fits, _ = choose_kernels(
         family,
         RegressionData(x, rows.targets, w, part.folds).alone(),
-        max_rank=REGRESSION.small_rank,
+        max_rank=spec.effort.small_rank,
         effort=spec.effort,
         random_state=data.seed,
         executor=spec.executor,
+        begin=spec.begin,
     )
     kernel = fits[0].kernel
-    members = [rows.direct(kernel, spec.effort), rows.forest(spec.effort)]
+    spec.begin("direct model")
+    members = [rows.direct(kernel, spec.effort)]
+    spec.begin("forest")
+    members.append(rows.forest(spec.effort))
     held = [one.held for one in members]
     known = np.flatnonzero(np.isfinite(np.concatenate(held, axis=1)).all(axis=1))
     energy = Energy.on(rows.cells)
@@ -74,6 +77,7 @@ def fit_direct_pool(
     kept = np.flatnonzero(found.weights)
     # The kernel acts on encoded columns: those that users see, if all are numbers.
     same = design.is_plain and not family.factors
+    spec.begin("joint distribution")
     joint = fitted(kernel if same else spec.kernel_x)
     detector = novelty_detector(
         family.at(1.0), x, w, random_state=data.seed, executor=spec.executor

@@ -71,6 +71,7 @@ def fit_shaped(
     detector = novelty_detector(kernel, x, w, random_state=data.seed, executor=workers)
     own = base.location.kernel if spec.effort.direct else None
     kernels = [kernel] if own is None else [kernel, own]
+    spec.begin("point masses")
     masses = _fit_masses(data, design, spec, shape.point_masses, kernels)
     return HurdleModel(
         base, masses, **about_rows(data, design, encodings, detector, workers)

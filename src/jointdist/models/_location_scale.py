@@ -11,6 +11,7 @@ from jointdist.data.design import Design
 from jointdist.data.encoding import Encoding
 from jointdist.data.executor import Executor, executor_for
 from jointdist.data.folds import Folds
+from jointdist.data.phases import Begin, silent
 from jointdist.data.table import Rows, moved
 from jointdist.distributions.location_scale import LocationScale
 from jointdist.distributions.outcome_range import OutcomeRange
@@ -74,6 +75,8 @@ class LocationScaleSpec:
         How much work it is worth.
     range : OutcomeRange, optional
         Where outcomes can be.
+    begin : callable, optional
+        Called with the name of each phase when it begins.
     """
 
     where: str
@@ -84,6 +87,7 @@ class LocationScaleSpec:
     executor: Executor | None
     effort: Effort = EFFORTS["auto"]
     range: OutcomeRange | None = None
+    begin: Begin = silent
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,7 +163,9 @@ def fit_location_scale(
         effort=spec.effort,
         executor=spec.executor,
         forest=forest,
+        begin=spec.begin,
     )
+    spec.begin("scale")
     detector = novelty_detector(
         family.at(1.0),
         x,
@@ -174,6 +180,7 @@ def fit_location_scale(
     forecasts, w = outcomes - residuals, held.weights
     p = Rows(hide_residuals(forecasts, residuals, rng, w), spec.where, "Y")
     scale, values = _fit_scale(family.at(1.0), held, p, residuals, data.seed, spec)
+    spec.begin("residuals")
     dist = _fit_residuals(held, p, residuals, values, spec)
     mean = np.average(forecasts, axis=0, weights=w)
     usual = fenced(residuals, REGRESSION.residual_fence, w)

@@ -149,7 +149,7 @@ class PoolRows:
             data,
             self.splits,
             score,
-            trees=effort.trees,
+            trees=effort.trees[self.sample.n >= REGRESSION.few_rows],
             leaves=REGRESSION.forest_leaves,
             trial_trees=REGRESSION.forest_trial_trees,
             random_state=self.seed,
@@ -272,6 +272,7 @@ def fit_pool(
 
     @cache
     def forest() -> HeldForecasts:
+        spec.begin("forest")
         return rows.forest(spec.effort)
 
     def place() -> GrownForest:
@@ -286,7 +287,9 @@ def fit_pool(
     others = [forest()]
     kernel = base.location.kernel
     if kernel is not None and spec.effort.direct:
+        spec.begin("direct model")
         others.insert(0, rows.direct(kernel, spec.effort))
+    spec.begin("weights")
     return _weighed(base, held, others, rows, some)
 
 

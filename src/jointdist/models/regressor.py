@@ -3,7 +3,7 @@ r"""Location plus scale times a residual: any regressor forecasts distributions.
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin, clone
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from jointdist._array import Vector
@@ -28,17 +28,8 @@ from jointdist.models._arguments import (
     table_options,
     y_for_Y,
 )
-from jointdist.models._direct_pool_fit import fit_direct_pool
 from jointdist.models._fitted_state import FittedState
-from jointdist.models._hurdle_fit import fit_shaped
-from jointdist.models._location_scale import (
-    LocationScaleSpec,
-    fit_alone,
-    fit_by,
-    is_discrete,
-    warn_if_unused,
-)
-from jointdist.models._pool_fit import fit_pool
+from jointdist.models._regressor_fit import RegressorModel, fit_regressor
 from jointdist.models.backwards import Margins, of_direct, warn_of_outcomes
 from jointdist.models.base import DistributionEstimator
 from jointdist.models.direct_pool import DirectPool
@@ -49,12 +40,9 @@ from jointdist.models.joint_estimator import JointEstimator
 from jointdist.models.location_scale_model import LocationScaleModel
 from jointdist.models.members import MEMBERS, Member
 from jointdist.models.outcome_shape import (
-    OutcomeShape,
     Support,
-    outcome_shape,
     require_support,
 )
-from jointdist.models.pool_settings import SETTINGS as POOLS
 from jointdist.models.pooled_model import PooledModel
 from jointdist.models.questions import Answering, answers
 from jointdist.models.reweighted import Reweighted, reweighted
@@ -276,23 +264,7 @@ class DistributionRegressor(RegressorMixin, FittedState):
         pair = read_pair(self._name, X, Y, sample_weight, seed, how=how, **folds)
         table = as_table(X, pair.encodings[0], pair.sample.x)
         data = Training.of(pair.sample, table, self.cv, pair.seed)
-        shape = self._shape(pair.encodings[1], data)
-        spec, rows = self._spec(pair.seed), (data, pair.design, pair.encodings)
-        if is_discrete(pair.encodings[1], data.given_outcomes):
-            warn_if_unused(self._name, self.regressor)
-
-            def direct(kernel_x: Kernel | str) -> JointDistribution:
-                dist = self._estimator(pair.seed, kernel_x)
-                fit_by(dist, pair.sample.folds, X, Y, sample_weight)
-                return dist
-
-            given = not (isinstance(self.regressor, str) and self.regressor == "auto")
-            if given or self.distribution is not None or data.sample.n < POOLS.least_rows:
-                return self._keep(pair, direct(self.kernel_x), None)
-            return self._keep(pair, *fit_direct_pool(*rows, spec, direct))
-        many = isinstance(self.regressor, str) and self.regressor == "auto"
-        model = fit_shaped(*rows, spec, shape=shape, fit=fit_pool if many else fit_alone)
-        return self._keep(pair, model.residuals, model)
+        return self._keep(pair, *fit_regressor(self, pair, data, (X, Y, sample_weight)))
 
     def given(
         self,
@@ -425,55 +397,11 @@ class DistributionRegressor(RegressorMixin, FittedState):
         tags.input_tags.allow_nan = self.missing == "allow"
         return tags
 
-    def _shape(self, encoding: Encoding, data: Training) -> OutcomeShape:
-        """Return the bounds and the point masses of the outcomes."""
-        if not encoding.numeric:
-            return OutcomeShape(None, np.empty(0))
-        y, w = data.outcomes, data.sample.weights
-        how = {"point_masses": self.point_masses, "integers": self.integers}
-        return outcome_shape(self._name, self.support, y, w, **how)
-
-    def _spec(self, seed: int) -> LocationScaleSpec:
-        """Return how location, scale and residuals are learned."""
-        return LocationScaleSpec(
-            self._name,
-            self.regressor,
-            self.kernel_x,
-            constant=not self.scale,
-            estimator=lambda kernel: self._of_residuals(seed, kernel),
-            executor=self.executor,
-            effort=EFFORTS[self.effort],
-        )
-
-    def _estimator(self, seed: int, kernel_x: Kernel | str = "auto") -> JointDistribution:
-        """Return the unfitted estimator of the distribution of residuals, or of Y."""
-        if self.distribution is not None:
-            dist: JointDistribution = clone(self.distribution)
-            seeded = dist.random_state is not None
-            return dist if seeded else dist.set_params(random_state=seed)
-        return JointDistribution(
-            kernel_x,
-            missing=self.missing,
-            unknown=self.unknown,
-            random_state=seed,
-            executor=self.executor,
-            verbose=self.verbose,
-        )
-
-    def _of_residuals(self, seed: int, kernel_x: Kernel) -> JointDistribution:
-        """Return the unfitted estimator of the distribution of residuals.
-
-        Nobody asks for locations given residuals: their projections are not calibrated.
-        """
-        dist = self._estimator(seed, kernel_x)
-        dist._both = False  # noqa: SLF001
-        return dist
-
     def _keep(
         self,
         pair: PairedData,
         dist: JointDistribution,
-        model: LocationScaleModel | PooledModel | HurdleModel | DirectPool | None,
+        model: RegressorModel | None,
     ) -> Self:
         """Set all fitted attributes; without a model, the distribution is that of Y."""
         learned = pair.columns | {"_encodings": pair.encodings, "_model": model}

@@ -387,11 +387,12 @@ def _tree_of(
     from sklearn.tree import DecisionTreeRegressor  # noqa: PLC0415  # importing is to be fast
 
     Z, equal = B.astype(np.float32), data.weights is None
+    columns = max(int(SETTINGS.forest_features * Z.shape[1]), 1)
 
     def grow(seed: int, rows: Index) -> tuple[Any, ...]:
         tree = DecisionTreeRegressor(
             min_samples_leaf=leaf,
-            max_features=SETTINGS.forest_features,
+            max_features=min(columns, SETTINGS.forest_columns),
             random_state=seed,
         )
         X = Z[rows]  # checked here: numbers that are finite, in rows

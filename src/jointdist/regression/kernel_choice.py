@@ -12,6 +12,7 @@ import numpy as np
 
 from jointdist._array import Index, Vector, to_numpy
 from jointdist.data.executor import Executor, executor_for, one_blas_thread
+from jointdist.data.phases import Begin, silent
 from jointdist.kernels import Kernel
 from jointdist.kernels.ard import fit_length_scales, with_length_scales
 from jointdist.kernels.median_heuristic import Family
@@ -31,6 +32,7 @@ def choose_kernels(
     effort: Effort = EFFORTS["auto"],
     random_state: int = 0,
     executor: Executor | None = None,
+    begin: Begin = silent,
 ) -> tuple[list[KernelFit], list[Family]]:
     """Return regressions with the best kernel of each kind, the best of all first.
 
@@ -54,6 +56,8 @@ def choose_kernels(
         The seed of pivots and choices of rows.
     executor : Executor, optional
         Runs the row blocks.
+    begin : callable, optional
+        Called with the name of each phase when it begins.
 
     Returns
     -------
@@ -66,7 +70,9 @@ def choose_kernels(
     )
     relevant: list[Family] = []
     if family.several and data.n >= SETTINGS.ard_least_rows:
+        begin("length scales")
         relevant = _relevant(kinds, data, effort, random_state, workers)
+    begin("kernels")
     data = data.take(validation_rows(data, random_state))
 
     def fitted(kernel: Kernel, rank: int) -> KernelFit:
@@ -89,7 +95,7 @@ def choose_kernels(
     def final(trial: KernelFit) -> KernelFit:
         return replace(fitted(trial.kernel, max_rank), trial=trial.error)
 
-    best = workers.each(final, trials[: effort.kernels])
+    best = workers.each(final, trials[: effort.kernels[data.n > SETTINGS.few_rows]])
     return sorted(best, key=lambda fit: fit.error), relevant
 
 
@@ -102,30 +108,21 @@ def _relevant(
 ) -> list[Family]:
     """Return kernels of each smoothness with a length scale for each column.
 
-    Each is searched for on a few rows, from there on more rows. If time is short, only the one
-    that explains the few rows best is, or a single search serves all.
+    Each is searched for on all rows, if these are few; else on some, and from there on more.
     """
-    (X, U), first = _distinct_rows(data, random_state), effort.ard_rows[0]
-    few = len(X) < effort.ard_all_rows
-    steps = effort.ard_steps if few else effort.ard_many_steps
-
-    def refined(one: _Searched) -> Family:
-        return _refined(one, X, U, effort.ard_rows[1], steps[1])
-
-    if len(X) <= first:
-        total = sum(steps)
-        return list(
-            workers.each(lambda kind: _searched(kind, X, U, first, total).family, kinds)
-        )
-    if effort.ard_shared and len(kinds) > 1:
-        middle = next(kind for kind in kinds if kind.nu == SETTINGS.ard_smoothness)
-        found = refined(_searched(middle, X, U, first, steps[0]))
-        return [replace(found, nu=kind.nu) for kind in kinds]
-    tried = list(workers.each(lambda kind: _searched(kind, X, U, first, steps[0]), kinds))
+    X, U = _distinct_rows(data, random_state)
+    search = effort.search[len(X) >= SETTINGS.few_rows]
+    first, steps = search.rows[0], search.steps[0]
+    whole = len(X) <= max(effort.search_whole, first)
+    if whole:
+        first, steps = len(X), sum(search.steps)
+    tried = list(workers.each(lambda kind: _searched(kind, X, U, first, steps), kinds))
     best = min(tried, key=lambda one: one.loss)
 
     def finished(one: _Searched) -> Family:
-        return one.family if few and one is not best else refined(one)
+        if whole or not (search.every or one is best):
+            return one.family
+        return _refined(one, X, U, search.rows[1], search.steps[1])
 
     return list(workers.each(finished, tried))
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from jointdist._array import Index, Vector
 from jointdist.data.executor import Executor
+from jointdist.data.phases import Begin, silent
 from jointdist.data.table import Rows
 from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import Family
@@ -70,6 +71,7 @@ def kernel_regression(
     effort: Effort = EFFORTS["auto"],
     random_state: int = 0,
     executor: Executor | None = None,
+    begin: Begin = silent,
 ) -> tuple[KernelRegression, Vector]:
     """Return the average of regressions with the best kernels, and its residuals.
 
@@ -87,6 +89,8 @@ def kernel_regression(
         The seed of pivots and choices of rows.
     executor : Executor, optional
         Runs the row blocks.
+    begin : callable, optional
+        Called with the name of each phase when it begins.
 
     Returns
     -------
@@ -100,6 +104,7 @@ def kernel_regression(
         effort=effort,
         random_state=random_state,
         executor=executor,
+        begin=begin,
     )
     seen = data.take(validation_rows(data, random_state))
     residuals = [fit.residuals(seen, executor) for fit in fits]
@@ -119,6 +124,7 @@ def kernel_regression(
     residuals = [fit.residuals(data, executor) for fit in used]
     parts: list[KernelSmoother | Kriging] = [fit.smoother() for fit in used]
     if relevant and SETTINGS.kriging_above_rows < data.n <= SETTINGS.kriging_most_rows:
+        begin("nearest neighbours")
         near, left = kriging(
             _rough(relevant), data, random_state=random_state, executor=executor
         )

@@ -7,35 +7,29 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from jointdist._array import Vector, to_numpy
+from jointdist._array import Vector
 from jointdist._rules import require
 from jointdist.data.executor import Executor, executor_for
-from jointdist.data.folds import Split
+from jointdist.data.phases import Begin, silent
 from jointdist.kernels.median_heuristic import Family
-from jointdist.regression.boosting import gradient_boosting, tree_ensemble
+from jointdist.regression.boosted_location import boosted_location
 from jointdist.regression.effort import EFFORTS, Effort
 from jointdist.regression.fitted_location import (
     ForestLocation,
     KernelLocation,
     RegressorLocation,
     StackedLocation,
-    TreeLocation,
 )
 from jointdist.regression.kernel_ridge import KernelRegression, kernel_regression
-from jointdist.regression.out_of_fold import FoldModels, out_of_fold, seeded
+from jointdist.regression.out_of_fold import out_of_fold, seeded
 from jointdist.regression.outliers import fenced, has_outliers
 from jointdist.regression.protocols import Location
 from jointdist.regression.regression_data import RegressionData
 from jointdist.regression.settings import SETTINGS
 from jointdist.regression.stacking import stacking_weights
 from jointdist.regression.training import Training
-from jointdist.regression.tree_columns import for_trees, tree_factors
 
 __all__ = ["GrownForest", "fit_location", "require_regressor"]
-
-# Rows at which trees and the models that they were taken from are compared: a time budget, a
-# tenth of a second for two thousand trees.
-_COMPARED = 512
 
 
 class GrownForest(NamedTuple):
@@ -86,6 +80,7 @@ def fit_location(
     effort: Effort = EFFORTS["auto"],
     executor: Executor | None = None,
     forest: Callable[[], GrownForest] | None = None,
+    begin: Begin = silent,
 ) -> tuple[StackedLocation, Vector]:
     """Return the average of regressors of the location, and its out-of-fold residuals.
 
@@ -108,6 +103,8 @@ def fit_location(
         Runs the row blocks.
     forest : callable, optional
         Returns one more regressor, always the same.
+    begin : callable, optional
+        Called with the name of each phase when it begins.
 
     Returns
     -------
@@ -122,7 +119,8 @@ def fit_location(
     )
 
     def fitted(outcomes: Vector) -> tuple[StackedLocation, Vector]:
-        fits = _fits(regressor, data, outcomes, family, where, effort, executor, forest)
+        known = data, outcomes, family, effort, executor, begin
+        fits = _fits(regressor, *known, where=where, forest=forest)
         parts, forecasts = zip(*fits, strict=True)
         residuals = outcomes - np.stack(forecasts)
         weights = stacking_weights(residuals, w)
@@ -166,9 +164,11 @@ def _fits(  # noqa: PLR0917
     data: Training,
     outcomes: Vector,
     family: Family,
-    where: str,
     effort: Effort,
     executor: Executor | None,
+    begin: Begin,
+    *,
+    where: str,
     forest: Callable[[], GrownForest] | None,
 ) -> list[tuple[Location, Vector]]:
     """Return the fitted regressors, with their out-of-fold forecasts."""
@@ -176,7 +176,8 @@ def _fits(  # noqa: PLR0917
 
     def fit(one: Any) -> tuple[Location, Vector]:
         if isinstance(one, str):
-            return _kernels(data, outcomes, family, effort, executor)
+            return _kernels(data, outcomes, family, effort, executor, begin)
+        begin("regressors")
         return _as_given(one, data, where)
 
     few = data.sample.n <= SETTINGS.few_rows  # whose fits leave cores to others
@@ -189,19 +190,23 @@ def _fits(  # noqa: PLR0917
     if auto and data.sample.n >= SETTINGS.boosting_least_rows:
         leaf = SETTINGS.boosting_leaf_rows if grown is None else grown.leaf
         known = [forecasts for _, forecasts in fits]
-        found = _boosted(data, outcomes, family, effort, where, executor, leaf, known)
+        begin("boosting")
+        found = boosted_location(
+            data, outcomes, family, effort, where, executor, leaf, known
+        )
         fits += [] if found is None else [found]
     if grown is not None:
         fits.append((grown.location, grown.forecasts))
     return fits
 
 
-def _kernels(
+def _kernels(  # noqa: PLR0917
     data: Training,
     outcomes: Vector,
     family: Family,
     effort: Effort,
     executor: Executor | None,
+    begin: Begin,
 ) -> tuple[Location, Vector]:
     """Return kernel regression, with leave-one-out forecasts by its closed form.
 
@@ -212,75 +217,28 @@ def _kernels(
     few = sample.n <= SETTINGS.few_rows
     every = RegressionData(sample.x, outcomes, sample.weights, sample.folds)
 
-    def fitted(rows: RegressionData) -> tuple[KernelRegression, Vector]:
+    def fitted(
+        rows: RegressionData, begin: Begin = silent
+    ) -> tuple[KernelRegression, Vector]:
         return kernel_regression(
             family,
             rows,
-            max_rank=SETTINGS.small_rank if few else SETTINGS.max_rank,
+            max_rank=effort.small_rank if few else SETTINGS.max_rank,
             effort=effort,
             random_state=data.seed,
             executor=executor,
+            begin=begin,
         )
 
-    model, residuals = fitted(every.alone())
+    model, residuals = fitted(every.alone(), begin)
     forecasts = every.targets - residuals
     if sample.folds is not None:
         forecasts[:] = np.nan
+        begin("kernels without each fold")
         for split in data.splits:
             fit, _ = fitted(every.take(split.fit).alone())
             forecasts[split.out] = fit.predict(sample.x.subset(split.out), executor)
     return KernelLocation(model), forecasts
-
-
-def _boosted(  # noqa: PLR0917
-    data: Training,
-    outcomes: Vector,
-    family: Family,
-    effort: Effort,
-    where: str,
-    executor: Executor | None,
-    leaf: int,
-    known: list[Vector],
-) -> tuple[Location, Vector] | None:
-    """Return gradient boosting of encoded rows, with out-of-fold forecasts.
-
-    The first fold tells how small leaves should be, and whether trees have weight beside the
-    known forecasts of others: if not, there are none.
-    """
-    encoding, w = family.encoding, data.sample.weights
-    factors = tree_factors(encoding)
-    categorical = [i in factors for i in range(encoding.width)]
-    z = for_trees(to_numpy(data.sample.x.read(0, data.sample.n)), encoding)
-    splits, workers = data.splits, executor_for(data.sample.x, executor)
-
-    def fitted(leaf: int, some: list[Split], *, again: bool) -> tuple[FoldModels, Vector]:
-        one = gradient_boosting(categorical, data.sample.n, effort, leaf)
-        rows = z, outcomes, w
-        return out_of_fold(
-            one, *rows, splits=some, where=where, again=again, executor=workers
-        )
-
-    out = splits[0].out
-    own = None if w is None else w[out]
-    leaves = {SETTINGS.boosting_leaf_rows, min(leaf, SETTINGS.boosting_leaf_rows)}
-    tried = {one: fitted(one, splits[:1], again=False) for one in sorted(leaves)}
-    left = {one: (outcomes - forecasts)[out] for one, (_, forecasts) in tried.items()}
-    variance = np.maximum(outcomes.var(axis=0), np.finfo(float).tiny)
-    error = {one: np.average(z**2, axis=0, weights=own) for one, z in left.items()}
-    best = min(error, key=lambda one: float((error[one] / variance).mean()))
-    every = np.stack([*(outcomes[out] - forecasts[out] for forecasts in known), left[best]])
-    if np.isfinite(every).all():
-        shares = stacking_weights(every, own)[-1]
-        if (shares < SETTINGS.least_share).all():
-            return None
-    models, forecasts = fitted(best, splits[1:], again=not data.in_turn)
-    if data.in_turn:
-        models = models.after(tried[best][0])
-    forecasts[out] = tried[best][1][out]
-    compared = np.unique(np.linspace(0, len(z) - 1, _COMPARED).astype(np.intp))
-    trees = tree_ensemble(models.models, z[compared])
-    plain = not (encoding.unused or encoding.neutral)
-    return TreeLocation(trees, encoding=None if plain else encoding), forecasts
 
 
 def _as_given(regressor: Any, data: Training, where: str) -> tuple[Location, Vector]:
