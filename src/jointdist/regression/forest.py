@@ -27,6 +27,7 @@ __all__ = ["Forest", "ForestData", "choose_forest", "grow_forest"]
 
 _PAIRS = 1 << 18  # pairs of a tree and a row that are followed at a time: a memory budget
 _MOST_CELLS = 1 << 16  # cells that can be numbered
+_ALONE = Executor(workers=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +171,10 @@ class Forest(Cached):
         return self.weights_of(self.columns.at(to_numpy(z)))
 
     def weights_of(
-        self, B: NDArray[np.int16], used: NDArray[np.bool_] | None = None
+        self,
+        B: NDArray[np.int16],
+        used: NDArray[np.bool_] | None = None,
+        executor: Executor = _ALONE,
     ) -> Matrix:
         """Return the probabilities of the cells at rows whose bins are known, ``(b, K)``.
 
@@ -180,21 +184,28 @@ class Forest(Cached):
             The bins of the rows.
         used : array of bool, of shape (trees, b), optional
             Which trees forecast which rows; by default all. NaN where none does.
+        executor : Executor, optional
+            Works on blocks of rows; by default one after the other.
         """
         roots, trees = self.roots[:-1], len(self.roots) - 1
         step = max(_PAIRS // trees, 1)
         found = np.empty((len(B), self.count))
-        for start in range(0, len(B), step):
+        paths, histograms = self._paths, self._histograms
+
+        def fill(start: int) -> None:
             part = slice(start, start + step)
-            leaves = self._paths.leaves(B[part], roots).reshape(trees, -1).T
+            leaves = paths.leaves(B[part], roots).reshape(trees, -1).T
             each = np.ones(leaves.shape) if used is None else used[:, part].T.astype(float)
             total = each.sum(axis=1, keepdims=True)
             each = np.divide(each, total, out=np.full_like(each, np.nan), where=total > 0)
             ends = np.arange(0, leaves.size + 1, trees)
             shape = (len(leaves), len(self.column))
             chosen = csr_array((each.ravel(), leaves.ravel(), ends), shape=shape)
-            found[part] = (chosen @ self._histograms).toarray()
+            found[part] = (chosen @ histograms).toarray()
             found[part][total[:, 0] == 0] = np.nan
+
+        for _ in executor.each(fill, range(0, len(B), step)):
+            pass
         return found
 
     @cached
@@ -365,11 +376,11 @@ class _Grower:
             left = np.ones((len(grown[0].trees), n), dtype=bool)
             for own, rows in zip(left, grown[0].rows, strict=True):
                 own[rows] = False
-            return self.forest(grown).weights_of(self.B, left)
+            return self.forest(grown).weights_of(self.B, left, self.executor)
         found = np.full((n, count), np.nan)
         for split, part in zip(self.splits, grown[1:], strict=True):
             forest = _joined(part.trees, self.columns, count)
-            found[split.out] = forest.weights_of(self.B[split.out])
+            found[split.out] = forest.weights_of(self.B[split.out], None, self.executor)
         return found
 
 

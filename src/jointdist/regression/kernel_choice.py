@@ -73,6 +73,7 @@ def choose_kernels(
         begin("length scales")
         relevant = _relevant(kinds, data, effort, random_state, workers)
     begin("kernels")
+    n = data.n
     data = data.take(validation_rows(data, random_state))
 
     def fitted(kernel: Kernel, rank: int) -> KernelFit:
@@ -95,7 +96,10 @@ def choose_kernels(
     def final(trial: KernelFit) -> KernelFit:
         return replace(fitted(trial.kernel, max_rank), trial=trial.error)
 
-    best = workers.each(final, trials[: effort.kernels[data.n > SETTINGS.few_rows]])
+    chosen = trials[: effort.kernels[data.n > SETTINGS.few_rows]]
+    if len(chosen) == 1 and n > data.n:  # it is fitted again to all rows, and not compared
+        return chosen, relevant
+    best = workers.each(final, chosen)
     return sorted(best, key=lambda fit: fit.error), relevant
 
 

@@ -215,6 +215,7 @@ def _kernels(  # noqa: PLR0917
     """
     sample = data.sample
     few = sample.n <= SETTINGS.few_rows
+    affordable = int(np.sqrt(SETTINGS.most_work / sample.n))
     every = RegressionData(sample.x, outcomes, sample.weights, sample.folds)
 
     def fitted(
@@ -223,7 +224,7 @@ def _kernels(  # noqa: PLR0917
         return kernel_regression(
             family,
             rows,
-            max_rank=effort.small_rank if few else SETTINGS.max_rank,
+            max_rank=effort.small_rank if few else min(SETTINGS.max_rank, affordable),
             effort=effort,
             random_state=data.seed,
             executor=executor,

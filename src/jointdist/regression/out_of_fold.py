@@ -18,6 +18,8 @@ from jointdist.regression.tables import take_rows
 
 __all__ = ["FoldModels", "out_of_fold", "seeded"]
 
+_MANY = 10_000  # rows that give several threads of OpenMP enough to do
+
 
 @dataclass(frozen=True, eq=False)
 class FoldModels:
@@ -92,7 +94,7 @@ def out_of_fold(
         folds are of very different numbers of rows.
     executor : Executor, optional
         Fits models next to each other, each on one thread of OpenMP: threads of its own would
-        wait for each other. By default one after the other, as users' regressors may not be
+        wait for each other. A single one of many rows has all of them. By default one after the other, as users' regressors may not be
         thread-safe.
 
     Returns
@@ -106,11 +108,12 @@ def out_of_fold(
         split, column = pair
         w = None if weights is None else weights[split.fit]
         model = clone(regressor)
-        with one_openmp_thread() if executor is not None else nullcontext():
+        with one_openmp_thread() if beside else nullcontext():
             _fit(where, model, take_rows(X, split.fit), targets[split.fit, column], w)
             return model, _forecast(where, model, take_rows(X, split.out))
 
     pairs = [(split, column) for split in splits for column in range(targets.shape[1])]
+    beside = executor is not None and (len(pairs) > 1 or len(targets) < _MANY)
     done = map(fitted, pairs) if executor is None else executor.each(fitted, pairs)
     models: list[list[Any]] = [[] for _ in targets.T]
     for (split, column), (model, forecasts) in zip(pairs, done, strict=True):

@@ -24,6 +24,9 @@ class RegressionSettings:
         The largest rank of a factor of a kernel matrix of many rows: a time budget.
     few_rows : int
         The rows that are few.
+    most_work : float
+        The largest number of rows times the square of that rank: a time budget of ten
+        seconds. The rank is below the largest from 240,000 rows on.
     rank_gain, rank_work : float
         The share of the error that landmarks must have brought beyond those of the trial, so
         that more of them are tried; and the largest number of rows times the square of that
@@ -195,6 +198,7 @@ class RegressionSettings:
     kriging_most_rows: int = 50_000
     kriging_smoothness: tuple[float, ...] = (0.5, 1.5)
     kriging_trial_rows: int = 300
+    most_work: float = 2.5e11
     rank_gain: float = 0.05
     rank_work: float = 1e11
     neighbours: int = 64

@@ -81,7 +81,7 @@ def fit_trend(
     held = forecasts[rows]
     if not _explains(found, few, held):
         return None
-    among = replace(found, sparsity=_sparsity(detector.map, data.x, few.x, executor))
+    among = replace(found, sparsity=_sparsity(detector.map, data.n, few.x, executor))
     return among if _serves(among, few, held, detector, executor) else found
 
 
@@ -144,17 +144,20 @@ def _variance(Y: Vector, w: Vector | None) -> Vector:
 
 
 def _sparsity(
-    map_: FeatureMap, x: Rows, few: Rows, executor: Executor | None
+    map_: FeatureMap, n: int, few: Rows, executor: Executor | None
 ) -> Sparsity | None:
-    """Return the sparsity of all rows; None if even usual rows are far from the landmarks."""
+    """Return the sparsity of n rows, of which few stand for all.
+
+    None if even usual rows are far from the landmarks.
+    """
 
     def products(_start: int, z: Array) -> Vector:
         F = to_numpy(map_.features(z))
         found: Vector = F.T @ F
         return found
 
-    workers, rho = executor_for(x, executor), SETTINGS.sparse_rows
-    G = sum(workers.map(products, x), np.zeros((map_.rank, map_.rank)))
+    workers, rho = executor_for(few, executor), SETTINGS.sparse_rows
+    G = sum(workers.map(products, few), np.zeros((map_.rank, map_.rank))) * (n / few.n)
     remaining = rho * np.linalg.inv(G + rho * np.eye(map_.rank))
     low, high = SETTINGS.sparse
     found = Sparsity(map_, np.asarray(remaining, dtype=np.float64), low, high)
