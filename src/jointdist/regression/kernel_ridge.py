@@ -125,10 +125,10 @@ def kernel_regression(
     parts: list[KernelSmoother | Kriging] = [fit.smoother() for fit in used]
     if relevant and SETTINGS.kriging_above_rows < data.n <= SETTINGS.kriging_most_rows:
         begin("nearest neighbours")
-        near, left = kriging(
-            _rough(relevant), data, random_state=random_state, executor=executor
-        )
-        parts, residuals = [*parts, near], [*residuals, left]
+        for nu in SETTINGS.kriging_smoothness:
+            kinds = [replace(kind, nu=nu) for kind in relevant]
+            near, left = kriging(kinds, data, random_state=random_state, executor=executor)
+            parts, residuals = [*parts, near], [*residuals, left]
     shares = stacking_weights(np.stack(residuals), data.weights)
     average: Vector = np.einsum("kr,knr->nr", shares, np.stack(residuals))
     mean = np.average(data.targets, axis=0, weights=data.weights)
@@ -136,11 +136,6 @@ def kernel_regression(
     beyond = SETTINGS.extrapolation * (high - low)
     ends = np.stack([low - beyond, high + beyond])
     return KernelRegression(parts, shares, mean, ends), average
-
-
-def _rough(relevant: list[Family]) -> list[Family]:
-    """Return rough kernels with the length scales of each of some kernels."""
-    return [replace(kind, nu=nu) for kind in relevant for nu in SETTINGS.kriging_smoothness]
 
 
 def _larger_rank(fit: KernelFit, n: int, rank: int, effort: Effort) -> int:

@@ -22,14 +22,14 @@ from jointdist.data.executor import Executor, executor_for
 from jointdist.data.table import Rows
 from jointdist.kernels import Kernel
 from jointdist.kernels.median_heuristic import Family
-from jointdist.lowrank.features import kernel_matrix
+from jointdist.kernels.stacked import stacked_matrices
 from jointdist.regression.regression_data import RegressionData
 from jointdist.regression.settings import SETTINGS
 
 __all__ = ["Kriging", "kriging"]
 
-# Points that are predicted by a worker at a time.
-_BLOCK = 1000
+# Points that are predicted by a worker at a time: their matrices fit into caches.
+_BLOCK = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,24 +119,28 @@ class Kriging(Cached):
         self, points: Vector, near: Index, ridges: Vector, workers: Executor
     ) -> Vector:
         """Return the predictions at points from their neighbours, with all ridges."""
-        eye = np.eye(near.shape[1])
 
-        def at(i: int) -> Vector:
-            rows = near[i]
-            Z, T = self.rows[rows], self.targets[rows]
-            K = kernel_matrix(self.kernel, Z, np.vstack([Z, points[i]]))
-            A = K[:, :-1] + ridges[:, None, None] * (self.noise[rows] * eye)
-            b = K[:, -1]
-            S = np.linalg.solve(A, np.insert(T, 0, 1.0, axis=1)[None])
-            mean = S[:, :, 1:].sum(axis=1) / S[:, :, :1].sum(axis=1)
-            found: Vector = mean + b @ S[:, :, 1:] - mean * (b @ S[:, :, :1])
-            return found
-
-        def block(start: int) -> list[Vector]:
-            return [at(i) for i in range(start, min(start + _BLOCK, len(points)))]
+        def block(start: int) -> Vector:
+            own, at = near[start : start + _BLOCK], points[start : start + _BLOCK]
+            tables = np.concatenate([self.rows[own], at[:, None]], axis=1)
+            K = stacked_matrices(self.kernel, tables)
+            A, b = K[:, :-1, :-1], K[:, -1:, :-1]
+            T = np.insert(self.targets[own], 0, 1.0, axis=2)
+            return np.stack([_unbiased(A, b, T, r * self.noise[own]) for r in ridges], 1)
 
         parts = list(workers.each(block, range(0, len(points), _BLOCK)))
-        return np.asarray([one for part in parts for one in part])
+        shape = 0, len(ridges), self.targets.shape[1]
+        return np.concatenate(parts) if parts else np.empty(shape)
+
+
+def _unbiased(A: Vector, b: Vector, T: Vector, noise: Vector) -> Vector:
+    """Return the best linear unbiased predictions, ``(q, r)``; ones are the first target."""
+    A, each = A.copy(), np.arange(A.shape[1])
+    A[:, each, each] += noise
+    S = np.linalg.solve(A, T)
+    mean = S[:, :, 1:].sum(axis=1) / S[:, :, :1].sum(axis=1)
+    found: Vector = mean + (b @ S[:, :, 1:])[:, 0] - mean * (b @ S[:, :, :1])[:, 0]
+    return found
 
 
 def kriging(

@@ -94,8 +94,8 @@ def out_of_fold(
         folds are of very different numbers of rows.
     executor : Executor, optional
         Fits models next to each other, each on one thread of OpenMP: threads of its own would
-        wait for each other. A single one of many rows has all of them. By default one after the other, as users' regressors may not be
-        thread-safe.
+        wait for each other. A single one of many rows has all of them. By default one after
+        the other, as users' regressors may not be thread-safe.
 
     Returns
     -------
