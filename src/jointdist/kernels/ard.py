@@ -27,6 +27,7 @@ __all__ = [
     "fit_length_scales",
     "maximise_evidence",
     "negative_log_evidence",
+    "pair_values",
     "with_length_scales",
 ]
 
@@ -201,7 +202,7 @@ def negative_log_evidence(
     norms = np.sum(A * A, axis=1)
     squares = np.maximum(norms[:, None] + norms - 2 * A @ A.T, 0.0)
     np.fill_diagonal(squares, 0.0)
-    M, P = _kernel(squares, nu)
+    M, P = pair_values(squares, nu)
     if categories:
         similarity = _similarity(categories, strength)
         M *= similarity
@@ -249,8 +250,16 @@ def _mismatches(categories: Sequence[Vector], G: Vector) -> Vector:
     return found
 
 
-def _kernel(squares: Vector, nu: float) -> tuple[Vector, Vector]:
-    """Return the kernel at squared distances, and minus twice its derivative by them."""
+def pair_values(squares: Vector, nu: float) -> tuple[Vector, Vector]:
+    """Return the kernel at squared distances, and minus twice its derivative by them.
+
+    Parameters
+    ----------
+    squares : array
+        The squared distances in units of the length scales.
+    nu : {0.5, 1.5, inf}
+        The smoothness of the kernel.
+    """
     if nu == math.inf:
         K = np.exp(-0.5 * squares)
         return K, K.copy()

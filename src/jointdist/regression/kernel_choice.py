@@ -21,7 +21,7 @@ from jointdist.regression.kernel_fit import KernelFit, fit_kernel
 from jointdist.regression.regression_data import RegressionData, draw_rows, validation_rows
 from jointdist.regression.settings import SETTINGS
 
-__all__ = ["choose_kernels"]
+__all__ = ["choose_kernels", "distinct_rows"]
 
 
 def choose_kernels(
@@ -114,7 +114,7 @@ def _relevant(
 
     Each is searched for on all rows, if these are few; else on some, and from there on more.
     """
-    X, U = _distinct_rows(data, random_state)
+    X, U = distinct_rows(data, random_state)
     search = effort.search[len(X) >= SETTINGS.few_rows]
     first, steps = search.rows[0], search.steps[0]
     whole = len(X) <= max(effort.search_whole, first)
@@ -131,11 +131,18 @@ def _relevant(
     return list(workers.each(finished, tried))
 
 
-def _distinct_rows(data: RegressionData, random_state: int) -> tuple[Vector, Vector]:
+def distinct_rows(data: RegressionData, random_state: int) -> tuple[Vector, Vector]:
     """Return distinct rows and their targets, in random order.
 
     Copies of rows would make evidence believe that there is no noise, and so would rows of a
     group that are nearly copies: of many groups there is one row each.
+
+    Parameters
+    ----------
+    data : RegressionData
+        The rows; of many, some are drawn.
+    random_state : int
+        The seed.
     """
     rng = np.random.default_rng(random_state)
     rows = draw_rows(data, SETTINGS.ard_pool_rows, rng)

@@ -15,6 +15,7 @@ from jointdist.regression.kernel_choice import choose_kernels
 from jointdist.regression.kernel_fit import KernelFit, fit_kernel
 from jointdist.regression.kernel_smoother import KernelSmoother
 from jointdist.regression.kriging import Kriging, kriging
+from jointdist.regression.local_scales import local_scales
 from jointdist.regression.regression_data import RegressionData, validation_rows
 from jointdist.regression.settings import SETTINGS
 from jointdist.regression.stacking import stacking_weights
@@ -125,8 +126,10 @@ def kernel_regression(
     parts: list[KernelSmoother | Kriging] = [fit.smoother() for fit in used]
     if relevant and SETTINGS.kriging_above_rows < data.n <= SETTINGS.kriging_most_rows:
         begin("nearest neighbours")
+        rough = [kind for kind in relevant if kind.nu in SETTINGS.kriging_smoothness]
+        local = local_scales(rough, data, random_state=random_state, executor=executor)
         for nu in SETTINGS.kriging_smoothness:
-            kinds = [replace(kind, nu=nu) for kind in relevant]
+            kinds = [replace(kind, nu=nu) for kind in [*relevant, *local]]
             near, left = kriging(kinds, data, random_state=random_state, executor=executor)
             parts, residuals = [*parts, near], [*residuals, left]
     shares = stacking_weights(np.stack(residuals), data.weights)

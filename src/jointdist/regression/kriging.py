@@ -26,7 +26,7 @@ from jointdist.kernels.stacked import stacked_matrices
 from jointdist.regression.regression_data import RegressionData
 from jointdist.regression.settings import SETTINGS
 
-__all__ = ["Kriging", "kriging"]
+__all__ = ["Kriging", "kriging", "neighbour_unit"]
 
 # Points that are predicted by a worker at a time: their matrices fit into caches.
 _BLOCK = 16
@@ -195,7 +195,9 @@ def kriging(
     def tried(family: Family, which: Index) -> tuple[float, Kriging]:
         """Return the share of variance that is missed, and the fit with the best ridges."""
         none = np.zeros(targets.shape[1])
-        fit = Kriging(family.at(1.0), rows, targets, noise, _unit(family, rows), none)
+        fit = Kriging(
+            family.at(1.0), rows, targets, noise, neighbour_unit(family, rows), none
+        )
         ridges = np.array(SETTINGS.kriging_ridges)
         missed = targets[which, None, :] - _left_out(fit, data, which, ridges, workers)
         own = None if w is None else w[which]
@@ -212,8 +214,16 @@ def kriging(
     return fit, targets - _diagonal(every)
 
 
-def _unit(family: Family, rows: Vector) -> Vector:
-    """Return the units of distances to neighbours along each column."""
+def neighbour_unit(family: Family, rows: Vector) -> Vector:
+    """Return the units of distances to neighbours along each column.
+
+    Parameters
+    ----------
+    family : Family
+        The kernels, with their length scales.
+    rows : array of shape (n, d)
+        The rows, encoded.
+    """
     unit = np.full(rows.shape[1], 1 / SETTINGS.category_distance)
     unit[list(family.encoding.unused)] = np.inf
     unit[family.numbers] = family.scales

@@ -66,6 +66,9 @@ class RegressionSettings:
         Rows whose leave-one-out residuals choose between length scales: a time budget. Those
         of the evidence of the rough kernel were the best on power-plant, those of a smoother
         one on protein, by 10 % each.
+    patches, patch_steps : int
+        Patches of neighbours by whose evidence its length scales are searched for, and the
+        steps of this search: a time budget of a second.
     neighbours : int
         The neighbours of a point. A power of two; a linear system takes a fraction of a
         millisecond.
@@ -198,6 +201,8 @@ class RegressionSettings:
     kriging_most_rows: int = 50_000
     kriging_smoothness: tuple[float, ...] = (0.5, 1.5)
     kriging_trial_rows: int = 300
+    patches: int = 128
+    patch_steps: int = 30
     most_work: float = 2.5e11
     rank_gain: float = 0.05
     rank_work: float = 1e11
