@@ -43,8 +43,8 @@ class Effort:
         The factors of the length scales of the median heuristic that are tried, and of those
         that were searched for.
     kernels : tuple of int
-        How many kernels are fitted with the full rank. Of many rows, one was as good as two
-        with the least effort, and two as good as four for few.
+        How many kernels are fitted with the full rank. Of many rows one was as good as two
+        with the least effort; of few, three were as good as four.
     small_rank : int
         The rank of regressions on few rows.
     largest_rank : int
@@ -106,7 +106,7 @@ EFFORTS: dict[EffortName, Effort] = {
         ),
         multiples=(1.0, 2.0, 4.0),
         ard_multiples=(1.0, 1.5),
-        kernels=(2, 4),
+        kernels=(3, 4),
         small_rank=640,
         largest_rank=2048,
         boosting=((0.05, 800), (0.1, 400)),
