@@ -145,13 +145,14 @@ class PoolRows:
             each = energy.scores(held[known] / p - 1, near[known])
             return float(np.average(each, weights=None if w is None else w[known]))
 
+        trees = effort.trees[self.sample.n >= REGRESSION.few_rows]
         forest, held, best = choose_forest(
             data,
             self.splits,
             score,
-            trees=effort.trees[self.sample.n >= REGRESSION.few_rows],
+            trees=trees,
             leaves=REGRESSION.forest_leaves,
-            trial_trees=REGRESSION.forest_trial_trees,
+            trial_trees=max(trees // REGRESSION.forest_trials, 1),
             random_state=self.seed,
             executor=self.executor,
         )

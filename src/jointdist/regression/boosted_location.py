@@ -128,8 +128,9 @@ class _Fits:
         """Return mean squared errors at rows, as shares of the variances of outcomes."""
         w = None if self.weights is None else self.weights[rows]
         missed = (self.outcomes - forecasts)[rows] ** 2
-        found: Vector = np.average(missed, axis=0, weights=w)
-        return found / np.maximum(self.outcomes.var(axis=0), np.finfo(float).tiny)
+        variance = np.maximum(self.outcomes.var(axis=0), np.finfo(float).tiny)
+        found: Vector = np.average(missed, axis=0, weights=w) / variance
+        return found
 
     def helps(self, forecasts: list[Vector], rows: Index) -> bool:
         """Tell whether the best average of forecasts is better than that without the last."""

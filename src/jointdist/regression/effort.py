@@ -39,6 +39,8 @@ class Effort:
         Rows up to which length scales are searched for once, on all rows.
     search : tuple of Search
         How they are searched for if there are more rows.
+    patches : int
+        Patches of neighbours by whose evidence length scales of kriging are searched for.
     multiples, ard_multiples : tuple of float
         The factors of the length scales of the median heuristic that are tried, and of those
         that were searched for.
@@ -66,6 +68,7 @@ class Effort:
 
     search_whole: int
     search: tuple[Search, Search]
+    patches: int
     multiples: tuple[float, ...]
     ard_multiples: tuple[float, ...]
     kernels: tuple[int, int]
@@ -84,8 +87,9 @@ EFFORTS: dict[EffortName, Effort] = {
         search_whole=0,
         search=(
             Search(rows=(300, 300), steps=(15, 0), every=False),
-            Search(rows=(400, 700), steps=(30, 20), every=True),
+            Search(rows=(400, 700), steps=(15, 15), every=True),
         ),
+        patches=64,
         multiples=(2.0,),
         ard_multiples=(1.0,),
         kernels=(2, 1),
@@ -104,6 +108,7 @@ EFFORTS: dict[EffortName, Effort] = {
             Search(rows=(400, 700), steps=(15, 15), every=False),
             Search(rows=(400, 1000), steps=(30, 40), every=True),
         ),
+        patches=128,
         multiples=(1.0, 2.0, 4.0),
         ard_multiples=(1.0, 1.5),
         kernels=(3, 4),
@@ -122,6 +127,7 @@ EFFORTS: dict[EffortName, Effort] = {
             Search(rows=(400, 1500), steps=(30, 40), every=True),
             Search(rows=(400, 1500), steps=(30, 40), every=True),
         ),
+        patches=256,
         multiples=(0.5, 1.0, 2.0, 4.0),
         ard_multiples=(1.0, 1.5),
         kernels=(6, 6),

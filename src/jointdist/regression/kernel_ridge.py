@@ -127,7 +127,13 @@ def kernel_regression(
     if relevant and SETTINGS.kriging_above_rows < data.n <= SETTINGS.kriging_most_rows:
         begin("nearest neighbours")
         rough = [kind for kind in relevant if kind.nu in SETTINGS.kriging_smoothness]
-        local = local_scales(rough, data, random_state=random_state, executor=executor)
+        local = local_scales(
+            rough,
+            data,
+            patches=effort.patches,
+            random_state=random_state,
+            executor=executor,
+        )
         for nu in SETTINGS.kriging_smoothness:
             kinds = [replace(kind, nu=nu) for kind in [*relevant, *local]]
             near, left = kriging(kinds, data, random_state=random_state, executor=executor)

@@ -21,6 +21,7 @@ def local_scales(
     families: list[Family],
     data: RegressionData,
     *,
+    patches: int,
     random_state: int = 0,
     executor: Executor | None = None,
 ) -> list[Family]:
@@ -33,6 +34,8 @@ def local_scales(
         neighbours are found.
     data : RegressionData
         The rows and their targets.
+    patches : int
+        The number of patches.
     random_state : int, default=0
         The seed of the middle of each patch.
     executor : Executor, optional
@@ -44,7 +47,7 @@ def local_scales(
 
     def found(family: Family) -> Family:
         unit = neighbour_unit(family, X)
-        middle = X[: SETTINGS.patches] / unit  # rows are in random order
+        middle = X[:patches] / unit  # rows are in random order
         _, near = KDTree(X / unit).query(middle, size)
         rows = near.reshape(len(middle), size)
         theta = fit_patch_scales(family, X[rows], U[rows] / std, steps=SETTINGS.patch_steps)
