@@ -33,11 +33,19 @@ def _changed(changes: Mapping[str, Any]) -> Iterator[None]:
     from jointdist.regression.effort import EFFORTS  # noqa: PLC0415  # peers lack it
 
     kept = EFFORTS["auto"]
-    EFFORTS["auto"] = replace(kept, **changes)
+    new = {name: to(kept) if callable(to) else to for name, to in changes.items()}
+    EFFORTS["auto"] = replace(kept, **new)
     try:
         yield
     finally:
         EFFORTS["auto"] = kept
+
+
+def _once(effort: Any) -> Any:
+    """Return searches for length scales without the second one."""
+    few = effort.search[0]
+    once = replace(few, steps=(sum(few.steps), 0), every=False)
+    return once, once
 
 
 def _with(settings: str, **changes: Any) -> Method:
@@ -49,11 +57,13 @@ VARIANTS: dict[str, Method] = {
     "location and scale alone": OURS["kernel"],
     "constant scale": Method(_default(scale=False), "scale=False"),
     "no direct model": _with("effort with direct=False", direct=False),
-    "one search for length scales": _with("effort with ard_shared=True", ard_shared=True),
-    "no second search": _with("effort with ard_steps=(15, 0)", ard_steps=(15, 0)),
-    "fewer kernels": _with("effort with kernels=2", kernels=2),
+    "no forest": _with("effort with trees=(1, 1)", trees=(1, 1)),
+    "no boosting": _with("effort with a tree", boosting=((0.05, 1), (0.05, 1))),
+    "boosting in one set of folds": _with("effort with repeats=1", repeats=1),
+    "one search for length scales": _with("effort without a second search", search=_once),
+    "no length scales of neighbours": _with("effort with patches=0", patches=0),
+    "one kernel": _with("effort with kernels=(1, 1)", kernels=(1, 1)),
     "no larger rank": _with("effort with largest_rank=0", largest_rank=0),
-    "fewer trees": _with("effort with trees=50", trees=50),
     "bounds and point masses not looked for": Method(
         _default(support=None, point_masses=False), "support=None, point_masses=False"
     ),

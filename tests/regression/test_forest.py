@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from jointdist.data.encoding import learn_encoding
 from jointdist.data.executor import Executor
 from jointdist.data.folds import Split
-from jointdist.regression.forest import ColumnRanks, ForestData, grow_forest
+from jointdist.regression.forest import ColumnRanks, ForestData, choose_forest, grow_forest
 from jointdist.regression.forest_rules import check_forest, check_ranks
 
 
@@ -96,3 +96,25 @@ def test_forged_arrays_are_refused(name, change):
     check_forest(forest)
     with pytest.raises(ValueError, match="Forest: "):
         check_forest(replace(forest, **{name: change(getattr(forest, name))}))
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_the_chosen_forest_is_the_one_that_is_grown_with_these_leaves(held):
+    rows, executor = data(200), Executor(workers=2)
+    splits = [Split.without(part, 200) for part in np.array_split(np.arange(200), 4)]
+    splits = splits if held else None
+
+    def score(found):
+        known = np.isfinite(found).all(axis=1)
+        return -float(np.log(found[known, rows.cell[known]] + 1e-3).mean())
+
+    how = {"random_state": 0, "executor": executor}
+    leaves = {"leaves": (1, 40), "trial_trees": 8}
+    forest, probabilities, leaf = choose_forest(
+        rows, splits, score, trees=20, **leaves, **how
+    )
+    assert leaf == 1
+    truth, other = grow_forest(rows, splits, trees=20, leaf=1, **how)
+    for name in ("column", "threshold", "right", "roots", "cell", "share"):
+        assert_allclose(getattr(forest, name), getattr(truth, name), rtol=0)
+    assert_allclose(probabilities, other, rtol=1e-12)

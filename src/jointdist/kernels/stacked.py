@@ -1,6 +1,6 @@
 """Kernel matrices of many small tables at once, as of the neighbours of many points."""
 
-import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -46,33 +46,39 @@ def stacked_matrices(kernel: Kernel, tables: Vector) -> Vector:
     if isinstance(kernel, Columns):
         return stacked_matrices(kernel.kernel, tables[:, :, list(kernel.columns)])
     if isinstance(kernel, Hamming):
-        return np.exp(-_over_columns(tables, kernel.scale, np.not_equal, 1))
+        return np.exp(-_over_columns(tables, kernel.scale, _differ))
     if isinstance(kernel, Gaussian):
-        return np.exp(-0.5 * _over_columns(tables, kernel.scale, np.subtract, 2))
+        return np.exp(-0.5 * _over_columns(tables, kernel.scale, _squares))
     if isinstance(kernel, Matern):
-        squares = _over_columns(tables, kernel.scale, np.subtract, 2)
-        t = np.sqrt(2 * kernel.nu * squares)
+        t = np.sqrt(2 * kernel.nu * _over_columns(tables, kernel.scale, _squares))
         polynomial = np.polynomial.polynomial.polyval(t, _POLYNOMIALS[kernel.nu])
         return np.asarray(polynomial * np.exp(-t), dtype=np.float64)
     return np.stack([np.asarray(kernel(z, z), dtype=np.float64) for z in tables])
 
 
+def _squares(z: Vector, scale: float) -> Vector:
+    """Return squared distances of the entries of a column, in units of the scale."""
+    z = z / scale
+    gaps: Vector = z[:, :, None] - z[:, None, :]
+    gaps *= gaps
+    return gaps
+
+
+def _differ(z: Vector, scale: float) -> Vector:
+    """Return one over the scale where entries of a column differ."""
+    found: Vector = (z[:, :, None] != z[:, None, :]) / scale
+    return found
+
+
 def _over_columns(
-    tables: Vector, scale: float | tuple[float, ...], apart: np.ufunc, power: int
+    tables: Vector,
+    scale: float | tuple[float, ...],
+    apart: Callable[[Vector, float], Vector],
 ) -> Vector:
-    """Return the sums over columns of powers of distances, in units of the scales."""
+    """Return the sums over columns of what sets entries apart."""
     b, n, d = tables.shape
     scales = (scale,) * d if isinstance(scale, float) else scale
     total = np.zeros((b, n, n))
     for c, unit in enumerate(scales):
-        if math.isinf(unit):
-            continue
-        z = np.ascontiguousarray(tables[:, :, c])
-        if power == 1:
-            total += apart(z[:, :, None], z[:, None, :]) / unit
-            continue
-        z = z / unit
-        gaps = apart(z[:, :, None], z[:, None, :])
-        gaps *= gaps
-        total += gaps
+        total += apart(np.ascontiguousarray(tables[:, :, c]), unit)
     return total

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from jointdist._array import Index, Vector
 from jointdist._rules import Seed, Text, generator, is_number, require
 from jointdist.data.encoding import Encoding
-from jointdist.data.executor import executor_for
+from jointdist.data.executor import executor_for, progress
 from jointdist.data.sample import Sample
 from jointdist.data.table import as_weights
 from jointdist.distributions.conditional import Conditional
@@ -36,6 +36,7 @@ from jointdist.scores.outcomes import outcomes_of, require_column
 __all__ = ["ConformalCalibration"]
 
 _NAME = "ConformalCalibration"
+_BLOCK = 4096  # rows held back that are worked on before progress is shown
 
 
 class ConformalCalibration(RegressorMixin, FittedState):
@@ -142,7 +143,7 @@ class ConformalCalibration(RegressorMixin, FittedState):
             given["groups"] = train.folds.groups
         model = with_splits_of(clone(self.estimator), train)
         model.fit(_part(X, rows), _part(Y, rows), **given)
-        levels = pit(_proper(model, _part(X, held)), _part(Y, held), random_state=rng)
+        levels = _levels(model, X, Y, held, rng)
         recalibration = _recalibration(levels, calibration_weights(calibration))
         marginal = marginal_points(train, encoding, executor_for(train.y), 0)
         learned = {"estimator_": model, "recalibration_": recalibration}
@@ -265,6 +266,20 @@ def _read(
         msg = f"A column-vector y was passed when a 1d array was expected by {_NAME}."
         warn_user(msg, DataConversionWarning)
     return pair.sample, encoding
+
+
+def _levels(
+    model: Any, X: object, Y: object, held: Index, rng: np.random.Generator
+) -> Vector:
+    """Return the levels of outcomes in their distributions, block by block."""
+    verbose, found = int(getattr(model, "verbose", 1)), []
+    with progress(f"{_NAME}: rows held back", verbose=verbose) as tell:
+        for start in range(0, len(held), _BLOCK):
+            rows = held[start : start + _BLOCK]
+            tell(start / len(held), f"{start} of {len(held)}")
+            dist = _proper(model, _part(X, rows))
+            found.append(pit(dist, _part(Y, rows), random_state=rng))
+    return np.concatenate(found)
 
 
 def _recalibration(levels: Vector, weights: Vector | None) -> Recalibration:

@@ -40,7 +40,8 @@ class Effort:
     search : tuple of Search
         How they are searched for if there are more rows.
     patches : int
-        Patches of neighbours by whose evidence length scales of kriging are searched for.
+        Patches of neighbours by whose evidence length scales of kriging are searched for, or
+        zero.
     multiples, ard_multiples : tuple of float
         The factors of the length scales of the median heuristic that are tried, and of those
         that were searched for.

@@ -126,17 +126,14 @@ def kernel_regression(
     parts: list[KernelSmoother | Kriging] = [fit.smoother() for fit in used]
     if relevant and SETTINGS.kriging_above_rows < data.n <= SETTINGS.kriging_most_rows:
         begin("nearest neighbours")
-        rough = [kind for kind in relevant if kind.nu in SETTINGS.kriging_smoothness]
-        local = local_scales(
-            rough,
-            data,
-            patches=effort.patches,
-            random_state=random_state,
-            executor=executor,
-        )
+        kinds = relevant
+        if effort.patches:
+            rough = [kind for kind in relevant if kind.nu in SETTINGS.kriging_smoothness]
+            how = {"patches": effort.patches, "random_state": random_state}
+            kinds = [*kinds, *local_scales(rough, data, executor=executor, **how)]
         for nu in SETTINGS.kriging_smoothness:
-            kinds = [replace(kind, nu=nu) for kind in [*relevant, *local]]
-            near, left = kriging(kinds, data, random_state=random_state, executor=executor)
+            same = [replace(kind, nu=nu) for kind in kinds]
+            near, left = kriging(same, data, random_state=random_state, executor=executor)
             parts, residuals = [*parts, near], [*residuals, left]
     shares = stacking_weights(np.stack(residuals), data.weights)
     average: Vector = np.einsum("kr,knr->nr", shares, np.stack(residuals))
