@@ -101,8 +101,8 @@ class RegressionSettings:
         these are tried, too: errors on energy, which has little noise, were 8 % lower.
     least_gain : float
         By what share an average with trees must have smaller squared errors in the first fold,
-        for trees to be fitted to the other folds: half a percent of the errors themselves. On
-        five UCI sets CRPS were the same with and without this rule.
+        for trees to be fitted to the other folds. Gains of .3 to .5 % on flights were worth .7 %
+        of the CRPS; on four simulated tables there was less than .02 %.
     forest_leaves : tuple of int
         The fewest rows of a leaf that are tried: the less noise, the fewer.
     forest_trials : int
@@ -219,7 +219,7 @@ class RegressionSettings:
     boosting_leaves: tuple[int, int] = (15, 63)
     boosting_many_rows: int = 5_000
     boosting_leaf_rows: int = 5
-    least_gain: float = 0.01
+    least_gain: float = 0.002
     forest_leaves: tuple[int, ...] = (1, 5, 20)
     forest_trials: int = 10
     forest_share: float = 0.632
