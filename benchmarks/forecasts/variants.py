@@ -57,7 +57,7 @@ VARIANTS: dict[str, Method] = {
     "location and scale alone": OURS["kernel"],
     "constant scale": Method(_default(scale=False), "scale=False"),
     "no direct model": _with("effort with direct=False", direct=False),
-    "no forest": _with("effort with trees=(1, 1)", trees=(1, 1)),
+    "a forest of 40 trees": _with("effort with trees=(40, 40)", trees=(40, 40)),
     "no boosting": _with("effort with a tree", boosting=((0.05, 1), (0.05, 1))),
     "boosting in one set of folds": _with("effort with repeats=1", repeats=1),
     "one search for length scales": _with("effort without a second search", search=_once),

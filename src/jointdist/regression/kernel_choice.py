@@ -5,6 +5,7 @@ best multiple of the length scales of the median heuristic, and with one length 
 each column that maximises Gaussian process evidence (ARD).
 """
 
+import math
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -187,12 +188,14 @@ def _searched(family: Family, X: Vector, U: Vector, rows: int, steps: int) -> _S
 def _refined(found: _Searched, X: Vector, U: Vector, most: int, steps: int) -> Family:
     """Return the length scales with the largest evidence of more rows.
 
-    If these are not all rows they are patches of neighbours: as dense as all rows are, and
-    scales may be too short for others to see.
+    If these are not all rows, those for a rough kernel are patches of neighbours: as dense as
+    all rows are, and scales may be too short for others to see.
     """
     if not steps:
         return found.family
-    rows = _patches(_scaled(found.start, X, found.theta), most)
+    smooth, rows = found.start.nu == math.inf, np.arange(min(most, len(X)))
+    if not smooth:
+        rows = _patches(_scaled(found.start, X, found.theta), most)
     return _search(found.start, X, U, rows, found.theta, steps).family
 
 
