@@ -134,11 +134,12 @@ class DistributionRegressor(RegressorMixin, FittedState):
         The seed of pivots, of choices of rows, and of regressors without one.
     effort : {"fast", "auto", "best"}, default="auto"
         How much time a fit is worth. On fresh splits of nine UCI sets the CRPS of ``"fast"``
-        is 0.97 to 1.11 times that of ``"auto"``, 1.8 times where there is no noise, and its fits
-        take a quarter to three quarters of the CPU time: of ``"auto"`` 11 to 16 s for 500 to
-        1,400 rows and 60 to 90 s for 7,000 to 11,000, on one of 16 busy cores
-        (``docs/results/forecasts.md``). ``"best"`` took 1.5 to 2 times the time of ``"auto"`` on
-        the development splits, where its CRPS was up to 2 % lower, and higher on some sets.
+        is 0.95 to 1.14 times that of ``"auto"``, 1.3 times where there is no noise, and its fits
+        take a fifth to a third of the CPU time, three quarters where Y is discrete: of
+        ``"auto"`` 6 to 17 s for 300 to 1,400 rows and 60 to 90 s for 7,000 to 11,000, on one of
+        16 busy cores (``docs/results/forecasts.md``). An earlier ``"best"`` took 1.5 to 2 times
+        the time of ``"auto"`` on the development splits, where its CRPS was up to 2 % lower, and
+        higher on some sets.
     support : "auto", pair of bounds, or sequence of pairs, default="auto"
         The least and the largest outcome that can be, as ``(0, None)``; None where there is no
         bound. A pair for each column, if Y has several. ``"auto"``: zero, if at least 20 rows

@@ -133,7 +133,10 @@ class _Fits:
         return found
 
     def helps(self, forecasts: list[Vector], rows: Index) -> bool:
-        """Tell whether the best average of forecasts is better than that without the last."""
+        """Tell whether the best average of forecasts is better than that without the last.
+
+        By absolute errors, as the CRPS counts them.
+        """
         every = np.stack(forecasts)
         if not np.isfinite(every[:, rows]).all():
             return True
@@ -142,6 +145,8 @@ class _Fits:
         def left(some: Vector) -> float:
             shares = stacking_weights((self.outcomes - some)[:, rows], w)
             average: Vector = np.einsum("kr,knr->nr", shares, some)
-            return float(self.error(average, rows).mean())
+            missed = np.average(np.abs(self.outcomes - average)[rows], axis=0, weights=w)
+            return float((missed / unit).mean())
 
+        unit = np.maximum(self.outcomes.std(axis=0), np.finfo(float).tiny)
         return left(every) < (1 - SETTINGS.least_gain) * left(every[:-1])

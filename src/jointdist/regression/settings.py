@@ -100,9 +100,9 @@ class RegressionSettings:
         The fewest rows in a leaf, a round number. Where the best forest has smaller leaves
         these are tried, too: errors on energy, which has little noise, were 8 % lower.
     least_gain : float
-        By what share an average with trees must have smaller squared errors in the first fold,
-        for trees to be fitted to the other folds. Gains of .3 to .5 % on flights were worth .7 %
-        of the CRPS; on four simulated tables there was less than .02 %.
+        By what share an average with trees must have smaller absolute errors in the first
+        fold, for trees to be fitted to the other folds. Gains of .3 to .7 % on flights were
+        worth .7 % of the CRPS; on four simulated tables there was less than .02 %.
     forest_leaves : tuple of int
         The fewest rows of a leaf that are tried: the less noise, the fewer.
     forest_trials : int
