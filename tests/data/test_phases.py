@@ -75,7 +75,6 @@ def table(kind, n=160):
 
 BEGUN = {
     "pool": {
-        "forest",
         "kernels",
         "boosting",
         "scale",

@@ -384,3 +384,26 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was(seed):
         model.set_params(random_state=seed, estimator__unknown="error").fit(labels, y)
     assert model.estimator_ is before
     assert_array_equal(model.predict(X[:3]), answer)
+
+
+class Unspoken(jd.JointDistribution):
+    """An estimator whose `verbose` is no number."""
+
+    def fit(self, X, Y, **how):
+        super().fit(X, Y, **how)
+        self.verbose = None
+        return self
+
+
+def test_any_value_of_verbose_will_do():
+    X, y = data(60)
+    model = ConformalCalibration(Unspoken(random_state=0), random_state=0).fit(X, y)
+    assert np.isfinite(model.predict(X[:2])).all()
+
+
+def test_blocks_of_rows_that_are_held_back_do_not_matter(monkeypatch):
+    X, y = data(80)
+    whole = ConformalCalibration(joint(), random_state=0).fit(X, y)
+    monkeypatch.setattr("jointdist.models.conformal._BLOCK", 3)
+    parts = ConformalCalibration(joint(), random_state=0).fit(X, y)
+    assert_array_equal(whole.predict(X), parts.predict(X))

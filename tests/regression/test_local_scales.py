@@ -5,8 +5,10 @@ from numpy.testing import assert_allclose
 
 from jointdist.data.encoding import learn_encoding
 from jointdist.data.executor import Executor
-from jointdist.kernels.median_heuristic import Family
-from jointdist.regression.kriging import kriging
+from jointdist.kernels.median_heuristic import Family, family_of
+from jointdist.regression.effort import EFFORTS
+from jointdist.regression.kernel_ridge import kernel_regression
+from jointdist.regression.kriging import Kriging, kriging
 from jointdist.regression.local_scales import local_scales
 from jointdist.regression.regression_data import RegressionData
 
@@ -47,3 +49,25 @@ def test_fewer_rows_than_neighbours():
     family, data = problem(20)
     (found,) = local_scales([family], data, patches=128)
     assert np.isfinite(found.scales).all()
+
+
+def test_constant_outcomes_do_not_matter():
+    family, data = problem(300)
+    both = np.c_[data.targets, np.full(300, 5.0)]
+    one, two = (
+        local_scales([family], RegressionData(data.x, targets), patches=10)[0]
+        for targets in (data.targets, both)
+    )
+    assert one.scales[0] < 0.2 * one.scales[1]
+    assert two.scales[0] < 0.2 * two.scales[1]
+
+
+def test_kernels_of_categories_alone_are_used_once():
+    rng = np.random.default_rng(0)
+    X = rng.integers(4, size=(2100, 2)).astype(str)
+    y = (X[:, 0] == "1") + 0.1 * rng.normal(size=2100)
+    coded = learn_encoding(X, where="", name="")
+    family = family_of("x", "auto", coded.encoding, coded.rows, weights=None, rng=rng)
+    data = RegressionData(coded.rows, y[:, None])
+    found, _ = kernel_regression(family, data, max_rank=50, effort=EFFORTS["fast"])
+    assert sum(isinstance(part, Kriging) for part in found.parts) == 1

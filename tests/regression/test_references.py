@@ -2,7 +2,9 @@
 
 import gc
 import pickle
+import threading
 import weakref
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -107,3 +109,19 @@ def test_scales():
     assert not any(table() is not None for table in given)
     again = pickle.loads(pickle.dumps(scale))  # noqa: S301
     assert_array_equal(again.at(*new), found)
+
+
+class Counted(LinearRegression):
+    """Linear regression that tells the threads that it was fitted in."""
+
+    threads: ClassVar[set] = set()
+
+    def fit(self, X, y, sample_weight=None):
+        self.threads.add(threading.current_thread())
+        return super().fit(X, y, sample_weight)
+
+
+def test_users_regressors_are_fitted_in_the_callers_thread():
+    X, Y = tables("array", 200)
+    located([Counted(), Counted()], X, Y, None)
+    assert Counted.threads == {threading.current_thread()}

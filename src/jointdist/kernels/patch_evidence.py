@@ -36,7 +36,8 @@ def fit_patch_scales(
     Returns
     -------
     array of shape (p + c + 1,)
-        As by :func:`~jointdist.kernels.ard.fit_length_scales`; zeros if the search fails.
+        As by :func:`~jointdist.kernels.ard.fit_length_scales`;
+        where it started if the search fails.
     """
     Z = patches[:, :, family.numbers] / np.asarray(family.scales)
     each = zip(family.factors, family.category_scales, strict=False)

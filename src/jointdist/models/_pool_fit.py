@@ -273,7 +273,8 @@ def fit_pool(
 
     @cache
     def forest() -> HeldForecasts:
-        spec.begin("forest")
+        if sample.n > REGRESSION.few_rows:  # of few rows, it grows beside the kernels
+            spec.begin("forest")
         return rows.forest(spec.effort)
 
     def place() -> GrownForest:

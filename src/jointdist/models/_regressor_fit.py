@@ -37,12 +37,12 @@ RegressorModel: TypeAlias = LocationScaleModel | PooledModel | HurdleModel | Dir
 # The phases of a fit in their usual order, with the share of the time that each took for
 # 10,000 rows of 8 columns on two cores, in percent; those without a number are rare.
 _PHASES: Mapping[str, float] = {
-    "forest": 10,
     "length scales": 25,
     "kernels": 25,
     "nearest neighbours": 10,
     "kernels without each fold": 0,
     "regressors": 0,
+    "forest": 10,
     "boosting": 10,
     "scale": 2,
     "residuals": 5,

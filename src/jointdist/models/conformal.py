@@ -272,7 +272,7 @@ def _levels(
     model: Any, X: object, Y: object, held: Index, rng: np.random.Generator
 ) -> Vector:
     """Return the levels of outcomes in their distributions, block by block."""
-    verbose, found = int(getattr(model, "verbose", 1)), []
+    verbose, found = int(bool(getattr(model, "verbose", 1))), []
     with progress(f"{_NAME}: rows held back", verbose=verbose) as tell:
         for start in range(0, len(held), _BLOCK):
             rows = held[start : start + _BLOCK]

@@ -126,12 +126,13 @@ def kernel_regression(
     parts: list[KernelSmoother | Kriging] = [fit.smoother() for fit in used]
     if relevant and SETTINGS.kriging_above_rows < data.n <= SETTINGS.kriging_most_rows:
         begin("nearest neighbours")
+        rough = [kind for kind in relevant if kind.nu in SETTINGS.kriging_smoothness]
         kinds = relevant
-        if effort.patches:
-            rough = [kind for kind in relevant if kind.nu in SETTINGS.kriging_smoothness]
+        if rough and effort.patches:
             how = {"patches": effort.patches, "random_state": random_state}
             kinds = [*kinds, *local_scales(rough, data, executor=executor, **how)]
-        for nu in SETTINGS.kriging_smoothness:
+        # Kernels of categories alone have no smoothness.
+        for nu in SETTINGS.kriging_smoothness if rough else (relevant[0].nu,):
             same = [replace(kind, nu=nu) for kind in kinds]
             near, left = kriging(same, data, random_state=random_state, executor=executor)
             parts, residuals = [*parts, near], [*residuals, left]

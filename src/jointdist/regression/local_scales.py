@@ -42,7 +42,8 @@ def local_scales(
         Searches for several kernels at a time.
     """
     X, U = distinct_rows(data, random_state)
-    std = np.maximum(U.std(axis=0), np.finfo(float).tiny)
+    std = U.std(axis=0)
+    T = (U - U.mean(axis=0)) / np.where(std > 0, std, 1.0)
     size = min(SETTINGS.neighbours, len(X))
 
     def found(family: Family) -> Family:
@@ -50,7 +51,7 @@ def local_scales(
         middle = X[:patches] / unit  # rows are in random order
         _, near = KDTree(X / unit).query(middle, size)
         rows = near.reshape(len(middle), size)
-        theta = fit_patch_scales(family, X[rows], U[rows] / std, steps=SETTINGS.patch_steps)
+        theta = fit_patch_scales(family, X[rows], T[rows], steps=SETTINGS.patch_steps)
         return with_length_scales(family, theta)
 
     with one_blas_thread() as one, one:

@@ -180,11 +180,14 @@ def _fits(  # noqa: PLR0917
         begin("regressors")
         return _as_given(one, data, where)
 
-    few = data.sample.n <= SETTINGS.few_rows  # whose fits leave cores to others
-    workers = executor_for(data.sample.x, executor) if few else Executor(workers=1)
     jobs: list[Callable[[], Any]] = [partial(fit, one) for one in named]
-    jobs += [] if forest is None else [forest]
-    fits = list(workers.each(lambda job: job(), jobs))
+    if forest is None:  # one after the other: users' regressors may not be thread-safe
+        fits = [job() for job in jobs]
+    elif data.sample.n <= SETTINGS.few_rows:  # whose fits leave cores to others
+        workers = executor_for(data.sample.x, executor)
+        fits = list(workers.each(lambda job: job(), [*jobs, forest]))
+    else:
+        fits = [job() for job in [*jobs, forest]]
     grown: GrownForest | None = None if forest is None else fits.pop()
     auto = isinstance(regressor, str) and regressor == "auto"
     if auto and data.sample.n >= SETTINGS.boosting_least_rows:

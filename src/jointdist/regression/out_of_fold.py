@@ -113,7 +113,9 @@ def out_of_fold(
             return model, _forecast(where, model, take_rows(X, split.out))
 
     pairs = [(split, column) for split in splits for column in range(targets.shape[1])]
-    beside = executor is not None and (len(pairs) > 1 or len(targets) < _MANY)
+    beside = executor is not None and (
+        executor.workers == 1 or len(pairs) > 1 or len(targets) < _MANY
+    )
     done = map(fitted, pairs) if executor is None else executor.each(fitted, pairs)
     models: list[list[Any]] = [[] for _ in targets.T]
     for (split, column), (model, forecasts) in zip(pairs, done, strict=True):

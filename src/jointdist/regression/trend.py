@@ -10,7 +10,6 @@ import numpy as np
 
 from jointdist._array import Array, Index, Vector, to_numpy
 from jointdist.data.executor import Executor, executor_for
-from jointdist.data.table import Rows
 from jointdist.kernels.median_heuristic import Family
 from jointdist.lowrank.features import FeatureMap
 from jointdist.lowrank.novelty import NoveltyDetector
@@ -81,7 +80,7 @@ def fit_trend(
     held = forecasts[rows]
     if not _explains(found, few, held):
         return None
-    among = replace(found, sparsity=_sparsity(detector.map, data.n, few.x, executor))
+    among = replace(found, sparsity=_sparsity(detector.map, data, few, executor))
     return among if _serves(among, few, held, detector, executor) else found
 
 
@@ -144,9 +143,9 @@ def _variance(Y: Vector, w: Vector | None) -> Vector:
 
 
 def _sparsity(
-    map_: FeatureMap, n: int, few: Rows, executor: Executor | None
+    map_: FeatureMap, data: RegressionData, few: RegressionData, executor: Executor | None
 ) -> Sparsity | None:
-    """Return the sparsity of n rows, of which few stand for all.
+    """Return the sparsity of all rows, for which few stand if none has a weight.
 
     None if even usual rows are far from the landmarks.
     """
@@ -156,12 +155,14 @@ def _sparsity(
         found: Vector = F.T @ F
         return found
 
-    workers, rho = executor_for(few, executor), SETTINGS.sparse_rows
-    G = sum(workers.map(products, few), np.zeros((map_.rank, map_.rank))) * (n / few.n)
+    workers, rho = executor_for(few.x, executor), SETTINGS.sparse_rows
+    some = few if data.weights is None else data
+    G = sum(workers.map(products, some.x), np.zeros((map_.rank, map_.rank)))
+    G *= data.n / some.n
     remaining = rho * np.linalg.inv(G + rho * np.eye(map_.rank))
     low, high = SETTINGS.sparse
     found = Sparsity(map_, np.asarray(remaining, dtype=np.float64), low, high)
-    usual = float(np.quantile(found.at(few, executor), 1 - SETTINGS.sparse_share))
+    usual = float(np.quantile(found.at(few.x, executor), 1 - SETTINGS.sparse_share))
     low = max(low, usual)
     return None if low >= high else replace(found, low=low)
 
