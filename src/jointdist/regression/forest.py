@@ -300,14 +300,18 @@ def choose_forest(
 
     Parameters
     ----------
-    data, splits, trees, random_state, executor
+    data, splits
         As in :func:`grow_forest`.
     score : callable
         From the distributions of rows that were held out to their score; less is better.
+    trees : int
+        The number of trees.
     leaves : sequence of int
         The fewest rows of a leaf that are tried.
     trial_trees : int
         The trees by which these are compared; those of the best are the forest's first.
+    random_state, executor
+        As in :func:`grow_forest`.
     """
     grower = _Grower.of(data, splits, random_state, executor)
     tried = {leaf: grower.grow(leaf, min(trial_trees, trees)) for leaf in leaves}
