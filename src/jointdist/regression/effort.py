@@ -106,7 +106,7 @@ EFFORTS: dict[EffortName, Effort] = {
     "auto": Effort(
         search_whole=700,
         search=(
-            Search(rows=(400, 700), steps=(15, 15), every=False),
+            Search(rows=(400, 600), steps=(15, 15), every=False),
             Search(rows=(400, 1000), steps=(30, 40), every=True),
         ),
         patches=128,
