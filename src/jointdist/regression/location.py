@@ -181,14 +181,17 @@ def _fits(  # noqa: PLR0917
         return _as_given(one, data, where)
 
     jobs: list[Callable[[], Any]] = [partial(fit, one) for one in named]
-    if forest is None:  # one after the other: users' regressors may not be thread-safe
-        fits = [job() for job in jobs]
-    elif data.sample.n <= SETTINGS.few_rows:  # whose fits leave cores to others
+    jobs += [] if forest is None else [forest]
+    done: list[Any]
+    if (
+        forest is not None and data.sample.n <= SETTINGS.few_rows
+    ):  # cores are left to others
         workers = executor_for(data.sample.x, executor)
-        fits = list(workers.each(lambda job: job(), [*jobs, forest]))
-    else:
-        fits = [job() for job in [*jobs, forest]]
-    grown: GrownForest | None = None if forest is None else fits.pop()
+        done = list(workers.each(lambda job: job(), jobs))
+    else:  # one after the other: users' regressors may not be thread-safe
+        done = [job() for job in jobs]
+    fits: list[tuple[Location, Vector]] = done[: len(named)]
+    grown: GrownForest | None = None if forest is None else done[-1]
     auto = isinstance(regressor, str) and regressor == "auto"
     if auto and data.sample.n >= SETTINGS.boosting_least_rows:
         leaf = SETTINGS.boosting_leaf_rows if grown is None else grown.leaf
