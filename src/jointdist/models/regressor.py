@@ -133,7 +133,7 @@ class DistributionRegressor(RegressorMixin, FittedState):
     random_state : int, Generator, RandomState, optional
         The seed of pivots, of choices of rows, and of regressors without one.
     effort : {"fast", "auto", "best"}, default="auto"
-        How much time a fit is worth. On fresh splits of nine UCI sets the CRPS of ``"fast"``
+        How much time a fit is worth. On ten splits of nine UCI sets the CRPS of ``"fast"``
         is 0.95 to 1.14 times that of ``"auto"``, 1.3 times where there is no noise, and its fits
         take a fifth to a third of the CPU time, three quarters where Y is discrete: of
         ``"auto"`` 6 to 17 s for 300 to 1,400 rows and 60 to 90 s for 7,000 to 11,000, on one of
